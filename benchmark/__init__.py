@@ -1,0 +1,1 @@
+"""The framework-neutral harness of rotbench. Importing it loads no framework."""

@@ -1,0 +1,49 @@
+"""The one place that names the two frameworks' packages. They are loaded on demand."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from benchmark.spec.errors import UserError, unknown
+
+FRAMEWORKS = ("torch", "jax")
+
+
+def installed() -> tuple[str, ...]:
+    """The frameworks that this Python can import, found without importing them."""
+    return tuple(name for name in FRAMEWORKS if _present(name))
+
+
+def _present(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def require(framework: str) -> None:
+    """Raise UserError unless the framework is known and installed."""
+    if framework not in FRAMEWORKS:
+        raise unknown("framework", framework, FRAMEWORKS)
+    if not _present(framework):
+        raise UserError(f"{framework} is not installed here: pip install 'rotbench[{framework}]'")
+
+
+def layers(framework: str) -> Any:
+    """The package with apply, step, vjp, scan and Layer."""
+    return _load(framework, "")
+
+
+def device(framework: str) -> Any:
+    """The module that knows the framework's devices, and prepares calls to be timed."""
+    return _load(framework, ".device")
+
+
+def train(framework: str) -> Any:
+    """The module with the Trainer."""
+    return _load(framework, ".train")
+
+
+def _load(framework: str, module: str) -> Any:
+    require(framework)
+    return import_module(f"layers_{framework}{module}")

@@ -1,0 +1,1 @@
+"""HOW MUCH: timing, statistics, environment. Pure functions; clock and synchroniser are given to them."""

@@ -1,0 +1,1 @@
+"""Records to text and figures. Nothing here imports a framework or prints."""

@@ -1,0 +1,66 @@
+"""What there is: layers, tasks, and what can run on this machine."""
+
+from typing import Any, get_args, get_type_hints
+
+from benchmark.reports import numbers as n
+from benchmark.reports.tables import Table
+from benchmark.spec import LAYERS
+from benchmark.spec.algorithms import SCANS, VANDERMONDE
+from benchmark.tasks import TASKS
+
+
+def layer_table() -> Table:
+    """Every layer, where it was published, and how it can be run."""
+    rows = [
+        [name, spec.source, ", ".join((*SCANS, VANDERMONDE) if spec.per_channel else SCANS)]
+        for name, spec in LAYERS.items()
+    ]
+    return Table("Layers", ["layer", "source", "algorithms"], rows)
+
+
+def option_table() -> Table:
+    """Every option of every layer, for ``--set``."""
+    rows = []
+    for name, spec in LAYERS.items():
+        hints = get_type_hints(spec)
+        for option in spec.option_names():
+            rows.append([name, option, _default(getattr(spec, option)), ", ".join(get_args(hints[option]))])
+    return Table("Options of the layers, for --set", ["layer", "option", "default", "choices"], rows)
+
+
+def _default(value: Any) -> str:
+    return n.significant(value) if isinstance(value, float) else str(value)
+
+
+def task_table() -> Table:
+    """Every task."""
+    rows = [
+        [t.name, n.count(t.seq_len), str(t.outputs), n.percent(t.chance), t.data, (t.__doc__ or "").splitlines()[0]]
+        for t in TASKS.values()
+    ]
+    return Table(
+        "Tasks",
+        ["task", "length", "classes", "chance", "data", "what it asks"],
+        rows,
+        frozenset({"length", "classes", "chance"}),
+    )
+
+
+def doctor_table(found: dict[str, Any]) -> Table:
+    """What ``sweeps.inspect`` found, one line a thing."""
+    machine = found["machine"]
+    rows = [
+        ["rotbench", machine["versions"].get("rotbench", "not installed as a package")],
+        ["Python", machine["python"]],
+        ["system", machine["system"]],
+        ["processor", f"{machine['cpu']}, {machine['cpus']} CPUs, {found['threads']} usable here"],
+        ["memory", n.scaled(machine["memory_bytes"], "B")],
+    ]
+    for framework, outcome in found["frameworks"].items():
+        rows.append(
+            [
+                framework,
+                outcome if isinstance(outcome, str) else f"{outcome['version']}, runs on {', '.join(outcome['kinds'])}",
+            ]
+        )
+    return Table("What can run here", ["thing", "found"], rows)

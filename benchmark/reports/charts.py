@@ -1,0 +1,114 @@
+"""Result rows as Vega-Lite charts. Colours are those of Okabe and Ito, safe for colour-blind readers."""
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from benchmark.spec import LAYERS
+from benchmark.store.row import Row
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+
+
+def speed_charts(rows: list[Row]) -> list[tuple[str, dict[str, Any]]]:
+    """Median time over sequence length with its interval, one chart a direction that has several lengths."""
+    table = pd.DataFrame(
+        {
+            "length": r.seq_len,
+            "layer": r.layer,
+            "framework": f"{r.framework} {r.algorithm}, {r.dtype}, {r.device}",
+            "group": f"{r.batch}/{r.d_model}/{r.d_state}/{r.options}/{r.threads}",
+            "direction": r.direction,
+            "median": r.median_ms,
+            "low": r.ci_low_ms,
+            "high": r.ci_high_ms,
+        }
+        for r in rows
+        if r.median_ms is not None and r.seq_len is not None
+    )
+    if table.empty:
+        return []
+    return [
+        (f"Time of a call over sequence length, {direction}", _speed_chart(part))
+        for direction, part in table.groupby("direction")
+        if part["length"].nunique() > 1
+    ]
+
+
+def _speed_chart(table: pd.DataFrame) -> dict[str, Any]:
+    lengths = sorted(int(length) for length in table["length"].unique())
+    base = alt.Chart(table).encode(
+        x=alt.X(
+            "length:Q",
+            title="sequence length",
+            scale=alt.Scale(type="log", base=2),
+            axis=alt.Axis(values=lengths, format="d"),
+        ),
+        color=_by_layer(),
+        detail="group:N",
+    )
+    style = alt.StrokeDash("framework:N", title="framework, algorithm", scale=alt.Scale(range=list(DASHES)))
+    vertical: dict[str, Any] = {"scale": alt.Scale(type="log"), "title": "median time of a call, ms"}
+    line = base.mark_line(point=True).encode(
+        y=alt.Y("median:Q", **vertical),
+        strokeDash=style,
+        tooltip=[
+            "layer",
+            "framework",
+            "length",
+            alt.Tooltip("median", format=".4s"),
+            alt.Tooltip("low", format=".4s"),
+            alt.Tooltip("high", format=".4s"),
+        ],
+    )
+    band = base.mark_errorband(opacity=0.25).encode(y=alt.Y("low:Q", **vertical), y2="high:Q", strokeDash=style)
+    return _finish(band + line)
+
+
+def accuracy_chart(rows: list[Row]) -> dict[str, Any] | None:
+    """Test accuracy against device-hours, one mark a training; None where there is none."""
+    table = pd.DataFrame(
+        {
+            "layer": r.layer,
+            "framework": r.framework,
+            "task": r.task,
+            "seed": r.seed,
+            "accuracy": r.test_accuracy,
+            "seconds": r.train_wall_s,
+        }
+        for r in rows
+        if r.test_accuracy is not None
+    )
+    if table.empty:
+        return None
+    chart = (
+        alt.Chart(table)
+        .mark_point(size=90, filled=True)
+        .encode(
+            x=alt.X("seconds:Q", title="training time, device-seconds", scale=alt.Scale(zero=False)),
+            y=alt.Y("accuracy:Q", title="test accuracy", axis=alt.Axis(format=".1%"), scale=alt.Scale(zero=False)),
+            color=_by_layer(),
+            shape=alt.Shape("framework:N", title="framework"),
+            tooltip=[
+                "task",
+                "layer",
+                "framework",
+                "seed",
+                alt.Tooltip("accuracy", format=".2%"),
+                alt.Tooltip("seconds", format=".3s"),
+            ],
+        )
+    )
+    return _finish(chart)
+
+
+def _by_layer() -> alt.Color:
+    names = list(LAYERS)
+    return alt.Color("layer:N", title="layer", scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])))
+
+
+def _finish(chart: Any) -> dict[str, Any]:
+    sized = chart.properties(width="container", height=320).configure_view(strokeWidth=0)
+    return dict(sized.to_dict())

@@ -1,0 +1,127 @@
+"""The model around a layer: encoder, residual blocks, pooling, decoder. Sizes and initial values.
+
+As in the S5, LRU and RotRNN code: dense encoder, blocks of norm, layer, GELU, gate and skip,
+mean pooling, dense decoder. Both frameworks load what ``init`` draws here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from benchmark.spec import draw
+from benchmark.spec.base import LayerSpec, Params, Shapes, check_fields
+from benchmark.spec.errors import UserError
+
+Activation = Literal["gelu", "half_glu1", "half_glu2", "full_glu"]
+
+NORM_EPSILON = 1e-5
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSpec:
+    """A sequence classifier with ``depth`` blocks around one kind of layer.
+
+    ``encoder``: linear maps ``inputs`` channels to d_model; tokens looks up one of ``inputs`` rows,
+    which is the same as a dense map of one-hot tokens. ``activation``, for the layer's output x:
+    gelu; half_glu1: g = gelu(x), g * sigmoid(W g); half_glu2: x * sigmoid(W gelu(x)); full_glu:
+    (W1 g) * sigmoid(W2 g). ``head``: retrieval compares the two documents a, b of a pair by
+    [a, b, a - b, a * b]; its batch holds all first documents, then all second ones.
+    ``norm_momentum`` keeps that share of the running statistics of batch norm at each update.
+    """
+
+    layer: LayerSpec
+    depth: int
+    inputs: int
+    outputs: int
+    encoder: Literal["linear", "tokens"] = "linear"
+    norm: Literal["batch", "layer"] = "batch"
+    prenorm: bool = True
+    activation: Activation = "half_glu1"
+    dropout: float = 0.0
+    pooling: Literal["mean", "last"] = "mean"
+    head: Literal["classifier", "retrieval"] = "classifier"
+    norm_momentum: float = 0.95
+
+    def __post_init__(self) -> None:
+        """Check types and ranges. Raises UserError."""
+        check_fields(self, "model")
+        for name in ("dropout", "norm_momentum"):
+            if not 0 <= getattr(self, name) < 1:
+                raise UserError(f"model: 0 <= {name} < 1 must hold, got {getattr(self, name)}")
+
+    @property
+    def param_shapes(self) -> Shapes:
+        """Name and shape of every trained parameter; names are paths such as block0/layer/B."""
+        H = self.layer.d_model
+        shapes: Shapes = {"encoder/W": (self.inputs, H), "encoder/b": (H,)}
+        for i in range(self.depth):
+            shapes |= {f"block{i}/norm/scale": (H,), f"block{i}/norm/bias": (H,)}
+            shapes |= {f"block{i}/layer/{name}": shape for name, shape in self.layer.param_shapes.items()}
+            for gate in self.gates:
+                shapes |= {f"block{i}/glu/W{gate}": (H, H), f"block{i}/glu/b{gate}": (H,)}
+        if self.head == "retrieval":
+            shapes |= {"head/W": (4 * H, H), "head/b": (H,)}
+        return shapes | {"decoder/W": (H, self.outputs), "decoder/b": (self.outputs,)}
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """Suffixes of the dense maps in the gate of one block."""
+        match self.activation:
+            case "gelu":
+                return ()
+            case "full_glu":
+                return ("1", "2")
+            case _:
+                return ("",)
+
+    @property
+    def stat_shapes(self) -> Shapes:
+        """Running statistics, which are not trained."""
+        if self.norm != "batch":
+            return {}
+        H = self.layer.d_model
+        return {f"block{i}/norm/{name}": (H,) for i in range(self.depth) for name in ("mean", "var")}
+
+    @property
+    def param_count(self) -> int:
+        """Trained real parameters."""
+        return sum(int(np.prod(shape)) for shape in self.param_shapes.values())
+
+    def init(self, seed: int = 0) -> tuple[Params, Params]:
+        """Initial parameters and running statistics, float32; every block's layer has a seed of its own."""
+        sequence = np.random.SeedSequence(seed)
+        *layer_seeds, rest = sequence.spawn(self.depth + 1)
+        rng = np.random.default_rng(rest)
+        params: Params = {}
+        for name, shape in self.param_shapes.items():
+            if "/layer/" not in name:
+                params[name] = self._draw(rng, name, shape).astype(np.float32)
+            elif name not in params:
+                prefix = name[: name.index("layer/") + len("layer/")]
+                index = int(prefix.removeprefix("block").split("/")[0])
+                drawn = self.layer.init(layer_seeds[index])
+                params |= {prefix + key: value for key, value in drawn.items()}
+        stats = {name: np.full(shape, name.endswith("var"), np.float32) for name, shape in self.stat_shapes.items()}
+        return params, stats
+
+    def _draw(self, rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Kernels are LeCun normal as flax's Dense has them, scales one, biases zero."""
+        if name.endswith("/scale"):
+            return np.ones(shape)
+        return draw.lecun_normal(rng, shape, shape[0]) if len(shape) == 2 else np.zeros(shape)
+
+    def group(self, name: str) -> Literal["recurrence", "regular"]:
+        """The optimiser's group of a parameter: the recurrence has a rate of its own and no weight decay."""
+        _, found, key = name.partition("/layer/")
+        return "recurrence" if found and key in self.layer.recurrence_params else "regular"
+
+
+def subset(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The entries under a path, by their names below it.
+
+    >>> subset({"block0/norm/bias": 1, "decoder/b": 2}, "block0/norm/")
+    {'bias': 1}
+    """
+    return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}

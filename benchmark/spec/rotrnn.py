@@ -1,0 +1,119 @@
+"""RotRNN. Biegun, Dolga, Cunningham and Barber 2024, arXiv:2407.07239, and the authors' public code."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from benchmark.spec import draw
+from benchmark.spec.base import LayerSpec, Params, Shapes
+from benchmark.spec.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotRNN(LayerSpec):
+    """``d_state`` counts real coordinates over all heads; each head has d_state / heads of them, an even number.
+
+    ``normalizer``: stationary scales each head's input so that E||x_t||^2 tends to 1, as in the
+    published code; exact also scales the first input, so that it is 1 at every t; none leaves
+    B as it is. ``gamma_init``: the decays are drawn log-log-uniform or uniform on a ring.
+    """
+
+    name: ClassVar[str] = "rotrnn"
+    source: ClassVar[str] = "Biegun et al. 2024, arXiv:2407.07239"
+    equations: ClassVar[str] = """
+    per head: gamma = exp(-exp(gamma_log)),  P = exp(M - M^T),  A = P Theta P^T,  xi = sqrt((1 - gamma^2) / tr(B^T B))
+    x_t = gamma A x_{t-1} + xi B u_t,  y_t = C [x_t of all heads] + D u_t
+    in the basis P^T x, pairs of coordinates are complex: lam_j = gamma exp(i theta_j)
+    """
+    recurrence_params: ClassVar[frozenset[str]] = frozenset({"theta", "gamma_log", "M", "B"})
+    examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "stationary": {"d_state": 8, "heads": 2},
+        "exact, bidirectional": {"d_state": 8, "heads": 2, "normalizer": "exact", "bidirectional": True},
+        "none, ring, one head": {"d_state": 6, "heads": 1, "normalizer": "none", "gamma_init": "ring"},
+        "planes as heads": {"d_state": 6, "heads": 3},
+    }
+
+    heads: int = 32
+    normalizer: Literal["stationary", "exact", "none"] = "stationary"
+    gamma_min: float = 0.9
+    gamma_max: float = 0.999
+    max_phase: float = 2 * np.pi
+    gamma_init: Literal["loglog", "ring"] = "loglog"
+
+    def _check(self) -> None:
+        if self.d_state % self.heads:
+            raise UserError(
+                f"rotrnn: d_state must be divisible by heads, got d_state={self.d_state}, heads={self.heads}"
+                f"; try heads={_fitting_heads(self.d_state, self.heads)}"
+            )
+        if self.head_size % 2:
+            raise UserError(
+                f"rotrnn: the head size d_state/heads must be even, got {self.d_state}/{self.heads} = {self.head_size}"
+                f"; try heads={_fitting_heads(self.d_state, self.heads)}"
+            )
+        low = 0 if self.gamma_init == "ring" else np.nextafter(0, 1)
+        if not low <= self.gamma_min < self.gamma_max < 1:
+            raise UserError(
+                "rotrnn: 0 < gamma_min < gamma_max < 1 must hold (gamma_min may be 0 with gamma_init=ring)"
+                f", got gamma_min={self.gamma_min}, gamma_max={self.gamma_max}"
+            )
+        if self.max_phase <= 0:
+            raise UserError(f"rotrnn: max_phase must be positive, got {self.max_phase}")
+
+    @property
+    def head_size(self) -> int:
+        """Real coordinates of one head."""
+        return self.d_state // self.heads
+
+    @property
+    def modes(self) -> int:
+        """Rotating planes over all heads."""
+        return self.d_state // 2
+
+    @property
+    def param_shapes(self) -> Shapes:
+        """See LayerSpec."""
+        H, N, h, d = self.d_model, self.d_state, self.heads, self.head_size
+        return {
+            "theta": (h, d // 2),
+            "gamma_log": (h,),
+            "M": (h, d, d),
+            "B": (h, d, H),
+            "D": (H,),
+        } | dict.fromkeys(self.readouts, (H, N))
+
+    def _draw(self, rng: np.random.Generator) -> Params:
+        H, N, h, d = self.d_model, self.d_state, self.heads, self.head_size
+        log_rate = draw.loglog_log_rate if self.gamma_init == "loglog" else draw.ring_log_rate
+        params = {
+            "theta": draw.uniform(rng, 0, self.max_phase, (h, d // 2)),
+            "gamma_log": log_rate(rng, self.gamma_min, self.gamma_max, h),
+            "M": rng.standard_normal((h, d, d)),
+            "B": rng.standard_normal((h, d, H)) / np.sqrt(H + N),
+            "D": rng.standard_normal(H),
+        }
+        for C in self.readouts:
+            params[C] = rng.standard_normal((H, N)) / np.sqrt(H + N)
+        return params
+
+    @property
+    def coefficient_flops(self) -> dict[str, int]:
+        """The matrix exponential as Pade-13 without squarings (Higham 2005), and P folded into B and C."""
+        H, N, d = self.d_model, self.d_state, self.head_size
+        outputs = 2 if self.bidirectional else 1
+        terms = {
+            "exp(M - M^T)": N * d + self.heads * (6 * 2 * d**3 + 8 * d**3 // 3),
+            "P^T B, C P": (1 + outputs) * 2 * N * d * H,
+        }
+        if self.normalizer != "none":
+            terms["normaliser"] = 2 * N * H + N * H  # tr(B^T B), then xi * B
+        return terms
+
+
+def _fitting_heads(d_state: int, heads: int) -> str:
+    """The head counts nearest to ``heads`` that leave an even head size, as a hint."""
+    fitting = [count for count in range(1, d_state // 2 + 1) if d_state % (2 * count) == 0]
+    nearest = sorted(sorted(fitting, key=lambda count: abs(count - heads))[:3])
+    return " or ".join(map(str, nearest)) or "1 and an even d_state"

@@ -1,0 +1,1 @@
+"""Results as files: one frozen record a cell, one immutable Parquet file a record."""

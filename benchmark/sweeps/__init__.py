@@ -1,0 +1,1 @@
+"""Cells as data: which to measure, and a fresh process for each."""

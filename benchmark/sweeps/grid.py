@@ -1,0 +1,100 @@
+"""The grammar of axes on the command line: lists, and ranges such as 1024:65536:x2."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+
+from benchmark.spec.errors import UserError
+
+LONGEST_RANGE = 10_000
+
+
+def words(values: Iterable[str]) -> list[str]:
+    """Repeated and comma-separated values as one list without repeats, in order.
+
+    >>> words(["lru,s5", "lru"])
+    ['lru', 's5']
+    """
+    return list(dict.fromkeys(word.strip() for value in values for word in value.split(",") if word.strip()))
+
+
+def numbers(name: str, values: Iterable[str]) -> list[int]:
+    """Positive integers from lists and ranges start:stop:xFACTOR or start:stop:+STEP, stop included.
+
+    >>> numbers("seq-len", ["1024:8192:x2", "10:30:+10", "7,1024"])
+    [1024, 2048, 4096, 8192, 10, 20, 30, 7]
+
+    Raises:
+        UserError: for anything else, naming the axis.
+    """
+    found = [number for word in words(values) for number in _expand(name, word)]
+    if not found:
+        raise UserError(f"{name} needs at least one number, such as 1024 or 1024:65536:x2")
+    return list(dict.fromkeys(found))
+
+
+def _expand(name: str, word: str) -> list[int]:
+    parts = word.split(":")
+    if len(parts) == 1:
+        return [_positive(name, word, word)]
+    if len(parts) != 3 or parts[2][:1] not in {"x", "+"}:
+        raise UserError(f"{name}: a range reads start:stop:xFACTOR or start:stop:+STEP, got {word!r}")
+    start, stop, step = (_positive(name, part, word) for part in (parts[0], parts[1], parts[2][1:]))
+    if stop < start or (parts[2][0] == "x" and step < 2):
+        raise UserError(f"{name}: a range must rise, by a factor of 2 or more or by a step, got {word!r}")
+    result = [start]
+    while (following := result[-1] * step if parts[2][0] == "x" else result[-1] + step) <= stop:
+        result.append(following)
+        if len(result) > LONGEST_RANGE:
+            raise UserError(f"{name}: {word!r} has more than {LONGEST_RANGE:,} values; take a larger step")
+    return result
+
+
+def _positive(name: str, text: str, word: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise UserError(
+            f"{name}: {text!r} in {word!r} is not a positive integer"
+            if text != word
+            else f"{name} must be a positive integer or a range such as 1024:65536:x2, got {word!r}"
+        )
+    return int(text)
+
+
+def options(
+    layers: Sequence[str], known: Mapping[str, Iterable[str]], settings: Iterable[str]
+) -> dict[str, dict[str, bool | int | float | str]]:
+    """``--set`` words such as heads=16 or s5.blocks=4, by layer.
+
+    A bare name goes to every layer that has it. ``known`` lists each layer's options.
+
+    Raises:
+        UserError: for a word without =, a layer that is not asked for, or a name that no layer has.
+    """
+    result: dict[str, dict[str, bool | int | float | str]] = {layer: {} for layer in layers}
+    for setting in settings:
+        path, found, text = setting.partition("=")
+        if not found:
+            raise UserError(f"--set reads name=value or layer.name=value, got {setting!r}")
+        prefix, dot, name = path.strip().rpartition(".")
+        takers = [layer for layer in layers if (layer == prefix if dot else name in known[layer])]
+        if not takers or not all(name in known[layer] for layer in takers):
+            names = sorted({f"{layer}.{option}" for layer in layers for option in known[layer]})
+            raise UserError(f"--set: no option {path.strip()!r} in the layers asked for; known: {', '.join(names)}")
+        for layer in takers:
+            result[layer][name] = _value(text.strip())
+    return result
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text.lower() in {"true", "false"}:
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def product(**axes: Sequence[object]) -> list[dict[str, object]]:
+    """Every combination of the axes' values, the last axis fastest."""
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]

@@ -1,0 +1,50 @@
+"""How each task is trained by default."""
+
+from typing import Any
+
+from benchmark.spec.errors import UserError
+from benchmark.sweeps.cell import Recipe
+
+SIZES: dict[str, dict[str, int]] = {"digits": {"d_model": 64, "d_state": 64}}
+"""d_model and d_state by task."""
+
+LAYER_OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
+    "digits": {"rotrnn": {"heads": 16}, "lru": {"r_min": 0.9, "r_max": 0.999}},
+}
+"""Layer options by task and layer, where they differ from the layer's own defaults."""
+
+RECIPES: dict[str, Recipe] = {
+    "digits": Recipe(
+        epochs=40,
+        batch=50,
+        depth=2,
+        lr=8e-3,
+        recurrence_lr=2e-3,
+        weight_decay=0.05,
+        dropout=0.1,
+        warmup=0.1,
+        norm="batch",
+        activation="half_glu1",
+    )
+}
+
+
+def recipe(task: str, **overrides: Any) -> Recipe:
+    """The task's recipe with some values replaced; None leaves a value as it is.
+
+    Raises:
+        UserError: for a value out of range.
+    """
+    chosen = RECIPES[task].model_copy(update={k: v for k, v in overrides.items() if v is not None})
+    for name in ("epochs", "batch", "depth"):
+        if getattr(chosen, name) < 1:
+            raise UserError(f"{name} must be a positive integer, got {getattr(chosen, name)}")
+    for name in ("lr", "recurrence_lr"):
+        if not 0 < getattr(chosen, name) < float("inf"):
+            raise UserError(f"{name} must be a positive number, got {getattr(chosen, name)}")
+    for name in ("dropout", "warmup"):
+        if not 0 <= getattr(chosen, name) < 1:
+            raise UserError(f"{name} must lie in [0, 1), got {getattr(chosen, name)}")
+    if chosen.weight_decay < 0:
+        raise UserError(f"weight_decay must not be negative, got {chosen.weight_decay}")
+    return chosen

@@ -1,0 +1,86 @@
+"""Arrays of this framework: conversion, and the planar form of complex numbers.
+
+A planar array holds n complex numbers as 2n real ones on its last axis, all real parts first.
+Its products are real matrix products, which are faster than complex ones in both frameworks.
+
+Shapes: B batch, L time, H features, N complex states, P = 2N planar.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Complex, Float
+
+from benchmark.spec import UserError
+
+Array = jax.Array
+Params = dict[str, jax.Array]
+
+DTYPES = {"float32": jnp.dtype(jnp.float32), "float64": jnp.dtype(jnp.float64)}
+
+
+def dtype_of(name: str) -> np.dtype:
+    """The dtype of that name. Raises UserError for others than float32 and float64."""
+    if name not in DTYPES:
+        raise UserError(f"unknown dtype {name!r}; known: {', '.join(DTYPES)}")
+    return DTYPES[name]
+
+
+def asarray(value: Any, dtype: Any = None, device: Any = None) -> jax.Array:
+    """``value`` as an array of this framework; float64 input stays float64 or raises UserError."""
+    wide = np.dtype(dtype if dtype is not None else getattr(value, "dtype", np.float32))
+    if jax.dtypes.canonicalize_dtype(wide) != wide and wide.kind in "fc":
+        raise UserError("float64 needs jax's x64 flag, which rotbench leaves to you: set JAX_ENABLE_X64=1")
+    return jnp.asarray(value, dtype=dtype, device=device)
+
+
+def to_numpy(value: jax.Array) -> np.ndarray:
+    """A copy in the memory of the host."""
+    return np.array(value)
+
+
+def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[jax.Array]]:
+    """Parameters and arrays in their widest floating dtype, on the device of the first array."""
+    first, *rest = [asarray(array) for array in arrays]
+    given = {name: asarray(value) for name, value in params.items()}
+    dtype = first.dtype
+    for value in (*given.values(), *rest):
+        dtype = jnp.promote_types(dtype, value.real.dtype)
+    moved = {name: value.astype(dtype) for name, value in given.items()}
+    wide = jnp.promote_types(dtype, jnp.complex64)
+    return moved, [x.astype(wide if jnp.iscomplexobj(x) else dtype) for x in (first, *rest)]
+
+
+def planar(values: Complex[jax.Array, "*batch N"]) -> Float[jax.Array, "*batch P"]:
+    """Real parts, then imaginary parts, on the last axis."""
+    return jnp.concatenate([values.real, values.imag], -1)
+
+
+def from_planar(values: Float[jax.Array, "*batch P"]) -> Complex[jax.Array, "*batch N"]:
+    """The inverse of ``planar``."""
+    real, imag = split(values)
+    return jax.lax.complex(real, imag)
+
+
+def split(values: Float[jax.Array, "*batch P"]) -> tuple[jax.Array, jax.Array]:
+    """Real and imaginary halves of a planar array."""
+    half = values.shape[-1] // 2
+    return values[..., :half], values[..., half:]
+
+
+def read_in(B_NH: Complex[jax.Array, "N H"]) -> Float[jax.Array, "H P"]:
+    """The real matrix W with u @ W = planar(B u)."""
+    return jnp.concatenate([B_NH.real, B_NH.imag], 0).T
+
+
+def read_out(C_HN: Complex[jax.Array, "H N"]) -> Float[jax.Array, "P H"]:
+    """The real matrix W with planar(x) @ W = Re(C x)."""
+    return jnp.concatenate([C_HN.real, -C_HN.imag], 1).T
+
+
+def project(x: Float[jax.Array, "*batch I"], W_IO: Float[jax.Array, "I O"]) -> Float[jax.Array, "*batch O"]:
+    """``x @ W`` as one product of two matrices, which keeps its gradient one product too."""
+    return (x.reshape(-1, x.shape[-1]) @ W_IO).reshape(*x.shape[:-1], W_IO.shape[-1])

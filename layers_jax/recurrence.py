@@ -1,0 +1,296 @@
+"""The one recurrence behind every layer: z_t = lam z_{t-1} + B u_t, y_t = Re(C z_t) + D u_t.
+
+A layer's file maps its parameters to ``Coefficients``; everything else is here. In a shared
+recurrence all features feed N states; in a per-channel one (S4D) each feature has M of its own.
+
+Shapes: B batch, L time, H features, N complex states, M modes of a channel, P planar.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from benchmark.spec import LayerSpec, UserError
+from benchmark.spec.algorithms import algorithms_of, check_algorithm
+from layers_jax import convolution
+from layers_jax.array import Params, asarray, common, from_planar, planar, project, read_in, read_out
+from layers_jax.scan import choose, planar_scan, zero_state
+
+Signal = Float[jax.Array, "B L H"]
+
+
+class Coefficients(NamedTuple):
+    """What a layer reduces to. Shared: lam (N,), B (N, H), C (H, N). Per channel: all three (H, M).
+
+    ``C2`` reads the backward half. ``first_gain`` (N,) multiplies B u at the first step.
+    """
+
+    lam: jax.Array
+    B: jax.Array
+    C: jax.Array
+    D: jax.Array
+    C2: jax.Array | None = None
+    first_gain: jax.Array | None = None
+
+
+def coefficients(spec: LayerSpec, params: Params) -> Coefficients:
+    """The coefficients of any layer, from the file that bears its name."""
+    layer: Any = import_module(f"{__package__}.{spec.name}")
+    return layer.coefficients(spec, params)
+
+
+def apply(
+    spec: LayerSpec,
+    params: Any,
+    u: Any,
+    *,
+    algorithm: str = "auto",
+    state: Any = None,
+    return_state: bool = False,
+    lengths: Any = None,
+) -> Any:
+    """The layer on whole sequences.
+
+    Args:
+        spec: which layer, and its sizes.
+        params: arrays named as in ``spec.param_shapes``, numpy's or the framework's, float32 or float64.
+        u: inputs (batch, length, d_model), length at least 1.
+        algorithm: auto, sequential, associative, chunked, fft, or for S4D vandermonde.
+        state: the state before the first step, complex, (batch, *spec.state_shape).
+        return_state: also return the state after each sequence's last step.
+        lengths: (batch,) integers from 1 to length; steps past a sequence's end enter neither half,
+            and the outputs there mean nothing.
+
+    Returns:
+        y (batch, length, d_model) in the widest dtype of the inputs, or (y, state).
+
+    Raises:
+        UserError: for wrong shapes, names or lengths, or a state with a bidirectional spec.
+    """
+    check_params(spec, params)
+    algorithm = resolve_algorithm(spec, algorithm, device_kind(u))
+    given, (u, *states) = common(params, *([u] if state is None else [u, state]))
+    check_call(spec, u.shape, states[0].shape if states else None, return_state, lengths)
+    at = None if lengths is None else asarray(lengths)
+    y, last = _apply(spec, given, u, states[0] if states else None, at, algorithm, return_state)
+    return (y, last) if return_state else y
+
+
+def step(spec: LayerSpec, params: Any, u: Any, state: Any = None) -> Any:
+    """One time step, as in autoregressive decoding.
+
+    Args:
+        spec: which layer, and its sizes; not bidirectional.
+        params: as for ``apply``.
+        u: the input of this step (batch, d_model).
+        state: the state before it (batch, *spec.state_shape), or None at the first step.
+
+    Returns:
+        The output (batch, d_model) and the new state.
+
+    Raises:
+        UserError: as ``apply`` does.
+    """
+    check_params(spec, params)
+    given, (u, *states) = common(params, *([u] if state is None else [u, state]))
+    check_call(spec, (u.shape[0], 1, *u.shape[1:]), states[0].shape if states else None, True, None)
+    return _step(spec, given, u, states[0] if states else None)
+
+
+def vjp(spec: LayerSpec, params: Any, u: Any, w: Any, *, algorithm: str = "auto", lengths: Any = None) -> Any:
+    """Forward and backward: the outputs, and the gradients of sum(w * y).
+
+    Args:
+        spec: which layer, and its sizes.
+        params: as for ``apply``.
+        u: as for ``apply``.
+        w: the gradient that reaches the outputs (batch, length, d_model).
+        algorithm: as for ``apply``.
+        lengths: as for ``apply``.
+
+    Returns:
+        y, a dict of the parameters' gradients, and the gradient of u.
+    """
+    check_params(spec, params)
+    algorithm = resolve_algorithm(spec, algorithm, device_kind(u))
+    given, (u, w) = common(params, u, w)
+    check_call(spec, u.shape, None, False, lengths)
+    at = None if lengths is None else asarray(lengths)
+    return _vjp(spec, given, u, w, at, algorithm)
+
+
+def check_params(spec: LayerSpec, params: Any) -> None:
+    """Raise UserError unless ``params`` has just the spec's names and shapes."""
+    expected = spec.param_shapes
+    given = {name: tuple(np.shape(value)) for name, value in params.items()}
+    if given != expected:
+        wrong = [f"{k} is {given.get(k, 'missing')}, must be {v}" for k, v in expected.items() if given.get(k) != v]
+        wrong += [f"{k} is not a parameter" for k in given if k not in expected]
+        raise UserError(f"{spec.name}: parameters must fit the spec: {'; '.join(wrong)}")
+
+
+def check_call(spec: LayerSpec, u_shape: Any, state_shape: Any, return_state: bool, lengths: Any) -> None:
+    """Raise UserError unless the arguments of a call fit together."""
+    if len(u_shape) != 3 or u_shape[1] < 1 or u_shape[2] != spec.d_model:
+        raise UserError(
+            f"{spec.name}: inputs must be (batch, length >= 1, d_model = {spec.d_model}), got {tuple(u_shape)}"
+        )
+    if spec.bidirectional and (return_state or state_shape is not None):
+        raise UserError(f"{spec.name}: a bidirectional layer has no carried state: use bidirectional=False")
+    expected = (u_shape[0], *spec.state_shape)
+    if state_shape is not None and tuple(state_shape) != expected:
+        raise UserError(f"{spec.name}: the state must have shape {expected}, got {tuple(state_shape)}")
+    if isinstance(lengths, np.ndarray | list | tuple):
+        values = np.asarray(lengths)
+        if values.shape != (u_shape[0],) or values.min() < 1 or values.max() > u_shape[1]:
+            raise UserError(f"lengths must be {u_shape[0]} integers from 1 to {u_shape[1]}, got {values.tolist()}")
+
+
+def resolve_algorithm(spec: LayerSpec, algorithm: str, device: str) -> str:
+    """The algorithm to run for this layer; ``auto`` becomes the fastest sound one for the device.
+
+    Raises:
+        UserError: for an unknown algorithm.
+        Unsupported: for one of another layer.
+    """
+    check_algorithm(algorithm, algorithms_of(spec), spec.name)
+    if algorithm != "auto":
+        return algorithm
+    if spec.per_channel:
+        return "fft"
+    return choose("auto", device)
+
+
+def device_kind(u: Any) -> str:
+    """Cpu or cuda: where the call will run."""
+    placed = isinstance(u, jax.Array) and not isinstance(u, jax.core.Tracer)
+    return next(iter(u.devices())).platform if placed else jax.default_backend()
+
+
+@partial(jax.jit, static_argnames=("spec", "algorithm", "return_state"))
+def _apply(
+    spec: LayerSpec, params: Params, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
+) -> tuple[Signal, Any]:
+    """``apply`` on checked arrays; the state is None unless asked for."""
+    c = coefficients(spec, params)
+    if lengths is not None:
+        steps = jnp.arange(u.shape[1])
+        u = u * (steps < lengths[:, None])[..., None]
+    run = per_channel if spec.per_channel else shared
+    y, last = run(c, u, state, lengths, algorithm, return_state)
+    return y + c.D * u, last
+
+
+def shared(
+    c: Coefficients, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
+) -> tuple[Signal, Any]:
+    """All features feed one recurrence: a matrix product in, a scan, a matrix product out."""
+    z = project(u, read_in(c.B))
+    start = zero_state(z) if state is None else planar(state)
+    first = c.first_gain if state is None else None
+    lam = planar(c.lam)
+    x = planar_scan(lam, scale_first(z, first, None), start, False, algorithm)
+    y = project(x, read_out(c.C))
+    if c.C2 is not None:
+        end = scale_first(z, first, u.shape[1] if lengths is None else lengths)
+        y = y + project(planar_scan(lam, end, start, True, algorithm), read_out(c.C2))
+    return y, from_planar(take_last(x, lengths)) if return_state else None
+
+
+def scale_first(z: Float[jax.Array, "B L P"], gain: Any, ends: Any) -> Float[jax.Array, "B L P"]:
+    """``gain`` on the first step of each sequence or, given where they end, on the last; no gain if None."""
+    if gain is None:
+        return z
+    steps = jnp.arange(z.shape[1])
+    at = 0 if ends is None else jnp.asarray(ends).reshape(-1, 1) - 1
+    return jnp.where((steps == at)[..., None], z * jnp.concatenate([gain, gain]), z)
+
+
+def take_last(x: Float[jax.Array, "B L P"], lengths: Any) -> Float[jax.Array, "B P"]:
+    """The states after each sequence's last step."""
+    if lengths is None:
+        return x[:, -1]
+    return x[jnp.arange(x.shape[0]), lengths - 1]
+
+
+def per_channel(
+    c: Coefficients, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
+) -> tuple[Signal, Any]:
+    """Every feature has a recurrence of its own; the backward half starts at the next step."""
+    y = channel_half(c.lam, c.B, c.C, u, state, algorithm)
+    if c.C2 is not None:
+        back = jnp.flip(channel_half(c.lam, c.B, c.C2, jnp.flip(u, 1), None, algorithm), 1)
+        y = y + jnp.concatenate([back[:, 1:], jnp.zeros_like(back[:, :1])], 1)
+    if not return_state:
+        return y, None
+    ends = jnp.full(u.shape[:1], u.shape[1]) if lengths is None else lengths
+    last = convolution.last_state(c.lam, c.B, align_ends(u, ends))
+    return y, last if state is None else last + convolution.decayed(c.lam, state, ends, u.shape[1])
+
+
+def align_ends(u: Signal, lengths: Int[jax.Array, "B"]) -> Signal:
+    """Sequences moved so that all end at the last step, zeros before them."""
+    steps = jnp.arange(u.shape[1])
+    source = steps - (u.shape[1] - lengths[:, None])
+    moved = jnp.take_along_axis(u, jnp.clip(source, min=0)[..., None], 1)
+    return jnp.where((source >= 0)[..., None], moved, 0)
+
+
+def channel_half(lam: Any, B: Any, C: Any, u: Signal, state: Any, algorithm: str) -> Signal:
+    """One direction of the per-channel recurrence, without the skip."""
+    if algorithm == "chunked":
+        return convolution.chunked_convolve(lam, B, C, u, state)
+    if algorithm in {"fft", "vandermonde"}:
+        make = convolution.kernel if algorithm == "fft" else convolution.vandermonde_kernel
+        y = convolution.convolve(u, make(lam, C * B, u.shape[1]))
+        return y if state is None else y + convolution.state_response(lam, C, state, u.shape[1])
+    return convolution.scan_channels(lam, B, C, u, state, algorithm)
+
+
+@partial(jax.jit, static_argnames=("spec",))
+def _step(spec: LayerSpec, params: Params, u: Float[jax.Array, "B H"], state: Any) -> Any:
+    """``step`` on checked arrays."""
+    c = coefficients(spec, params)
+    if spec.per_channel:
+        z = c.B * u[..., None]
+        x = z if state is None else c.lam * state + z
+        return (c.C * x).real.sum(-1) + c.D * u, x
+    z = from_planar(project(u, read_in(c.B)))
+    if state is None:
+        x = z if c.first_gain is None else c.first_gain * z
+        return project(planar(x), read_out(c.C)) + c.D * u, x
+    x = c.lam * state + z
+    return project(planar(x), read_out(c.C)) + c.D * u, x
+
+
+@partial(jax.jit, static_argnames=("spec", "algorithm"))
+def _vjp(spec: LayerSpec, params: Params, u: Signal, w: Signal, lengths: Any, algorithm: str) -> Any:
+    """``vjp`` on checked arrays."""
+    y, pull = jax.vjp(lambda p, x: _apply(spec, p, x, None, lengths, algorithm, False)[0], params, u)
+    gradients, du = pull(w)
+    return y, gradients, du
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer whose parameters, float32, are drawn by ``spec.init(seed)``.
+
+    ``layer.apply(params, u)`` is ``apply(spec, params, u)`` and takes its keywords.
+    """
+
+    spec: LayerSpec
+    seed: int = 0
+
+    def init(self) -> Params:
+        """Draw the parameters."""
+        return {name: asarray(value) for name, value in self.spec.init(self.seed).items()}
+
+    def apply(self, params: Any, u: Any, **options: Any) -> Any:
+        """``apply`` with these parameters."""
+        return apply(self.spec, params, u, **options)

@@ -1,0 +1,84 @@
+"""Arrays of this framework: conversion, and the planar form of complex numbers.
+
+A planar array holds n complex numbers as 2n real ones on its last axis, all real parts first.
+Its products are real matrix products, which are faster than complex ones in both frameworks.
+
+Shapes: B batch, L time, H features, N complex states, P = 2N planar.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Complex, Float
+
+from benchmark.spec import UserError
+
+Array = torch.Tensor
+Params = dict[str, torch.Tensor]
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def dtype_of(name: str) -> torch.dtype:
+    """The dtype of that name. Raises UserError for others than float32 and float64."""
+    if name not in DTYPES:
+        raise UserError(f"unknown dtype {name!r}; known: {', '.join(DTYPES)}")
+    return DTYPES[name]
+
+
+def asarray(value: Any, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+    """``value`` as an array of this framework; float64 input stays float64 or raises UserError."""
+    if isinstance(value, np.ndarray):
+        value = torch.from_numpy(np.require(value, requirements=["C", "W"]))
+    return torch.as_tensor(value, dtype=dtype, device=device)
+
+
+def to_numpy(value: torch.Tensor) -> np.ndarray:
+    """A copy in the memory of the host."""
+    return np.array(value.detach().cpu().numpy())
+
+
+def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[torch.Tensor]]:
+    """Parameters and arrays in their widest floating dtype, on the device of the first array."""
+    first, *rest = [asarray(array) for array in arrays]
+    given = {name: asarray(value) for name, value in params.items()}
+    dtype = first.dtype
+    for value in (*given.values(), *rest):
+        dtype = torch.promote_types(dtype, value.real.dtype)
+    moved = {name: value.to(first.device, dtype) for name, value in given.items()}
+    wide = torch.promote_types(dtype, torch.complex64)
+    return moved, [x.to(first.device, wide if x.is_complex() else dtype) for x in (first, *rest)]
+
+
+def planar(values: Complex[torch.Tensor, "*batch N"]) -> Float[torch.Tensor, "*batch P"]:
+    """Real parts, then imaginary parts, on the last axis."""
+    return torch.cat([values.real, values.imag], -1)
+
+
+def from_planar(values: Float[torch.Tensor, "*batch P"]) -> Complex[torch.Tensor, "*batch N"]:
+    """The inverse of ``planar``."""
+    real, imag = split(values)
+    return torch.complex(real.contiguous(), imag.contiguous())
+
+
+def split(values: Float[torch.Tensor, "*batch P"]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Real and imaginary halves of a planar array."""
+    half = values.shape[-1] // 2
+    return values[..., :half], values[..., half:]
+
+
+def read_in(B_NH: Complex[torch.Tensor, "N H"]) -> Float[torch.Tensor, "H P"]:
+    """The real matrix W with u @ W = planar(B u)."""
+    return torch.cat([B_NH.real, B_NH.imag], 0).T
+
+
+def read_out(C_HN: Complex[torch.Tensor, "H N"]) -> Float[torch.Tensor, "P H"]:
+    """The real matrix W with planar(x) @ W = Re(C x)."""
+    return torch.cat([C_HN.real, -C_HN.imag], 1).T
+
+
+def project(x: Float[torch.Tensor, "*batch I"], W_IO: Float[torch.Tensor, "I O"]) -> Float[torch.Tensor, "*batch O"]:
+    """``x @ W`` as one product of two matrices, which keeps its gradient one product too."""
+    return (x.reshape(-1, x.shape[-1]) @ W_IO).reshape(*x.shape[:-1], W_IO.shape[-1])

@@ -1,0 +1,137 @@
+"""The per-channel recurrence as a convolution: y_t = sum_s K_{t-s} u_s, K_l = Re(sum_m w_m lam_m^l).
+
+Only S4D has one input a channel, so only for it is the kernel small enough to be formed.
+
+Shapes: B batch, L time, H channels, M modes of a channel, K chunks, T steps of a chunk.
+"""
+
+import math
+
+import torch
+from jaxtyping import Complex, Float, Int
+
+from benchmark.spec.algorithms import CHANNEL_CHUNK, chunks, fft_length
+from layers_torch.array import from_planar, planar, split
+from layers_torch.scan import planar_scan, powers
+
+Modes = Complex[torch.Tensor, "H M"]
+States = Complex[torch.Tensor, "B H M"]
+Signal = Float[torch.Tensor, "B L H"]
+
+
+def mode_powers(lam: Modes, count: int) -> Complex[torch.Tensor, "count H M"]:
+    """lam^0 .. lam^(count - 1)."""
+    flat = from_planar(powers(planar(lam.reshape(-1)), count))
+    return flat.reshape(count, *lam.shape)
+
+
+def kernel(lam: Modes, w: Complex[torch.Tensor, "*batch H M"], length: int) -> Float[torch.Tensor, "*batch H L"]:
+    """K_l for l < length, from two tables of about sqrt(length) powers instead of one of length."""
+    K, T = chunks(length, math.isqrt(length - 1) + 1)
+    fine = mode_powers(lam, T + 1).permute(1, 2, 0)
+    coarse = mode_powers(fine[..., T], K).permute(1, 0, 2)
+    weighted = planar(w[..., None, :] * coarse)
+    table = torch.cat([fine[..., :T].real, -fine[..., :T].imag], 1)
+    return (weighted @ table).flatten(-2)[..., :length]
+
+
+def vandermonde_kernel(lam: Modes, w: Modes, length: int) -> Float[torch.Tensor, "H L"]:
+    """K_l as published: exp(l log lam) for every channel, mode and step, held in memory at once."""
+    steps = torch.arange(length, device=lam.device)
+    table = torch.exp(torch.log(lam)[..., None] * steps)
+    return torch.einsum("hm,hml->hl", w, table).real
+
+
+def convolve(u: Signal, K: Float[torch.Tensor, "H L"]) -> Signal:
+    """The causal convolution of each channel with its kernel, by real FFT."""
+    L = u.shape[1]
+    n = fft_length(L)
+    product = torch.fft.rfft(u.transpose(1, 2), n) * torch.fft.rfft(K, n)
+    return torch.fft.irfft(product, n)[..., :L].transpose(1, 2)
+
+
+def state_response(lam: Modes, C: Modes, state: States, length: int) -> Signal:
+    """What the state before the first step adds to the outputs: Re(C lam^(t+1) state)."""
+    return kernel(lam, C * lam * state, length).transpose(1, 2)
+
+
+def last_state(lam: Modes, B: Modes, u: Signal) -> States:
+    """The state after the last step from zero before the first, without the states in between."""
+    batch, L, H = u.shape
+    K, T = chunks(L, CHANNEL_CHUNK)
+    padded = torch.nn.functional.pad(u, (0, 0, K * T - L, 0))  # zeros before the first step change nothing
+    ends = chunk_ends(lam, B, padded.reshape(batch, K, T, H))
+    decay = planar(mode_powers(lam, T + 1)[T].reshape(-1))
+    states = planar_scan(decay, ends, torch.zeros_like(ends[:, 0]), False, "sequential")
+    return from_planar(states[:, -1]).reshape(batch, *lam.shape)
+
+
+def chunk_ends(lam: Modes, B: Modes, u: Float[torch.Tensor, "B K T H"]) -> Float[torch.Tensor, "B K P"]:
+    """Planar states at the end of each chunk, every chunk from zero: sum_t B lam^(T-1-t) u_t."""
+    batch, K, T, H = u.shape
+    weights = (B * mode_powers(lam, T)).flip(0).permute(1, 0, 2)
+    return gather_modes(u.permute(3, 0, 1, 2).reshape(H, batch * K, T) @ planar(weights), batch)
+
+
+def gather_modes(ends: Float[torch.Tensor, "H BK M2"], batch: int) -> Float[torch.Tensor, "B K P"]:
+    """Planar modes of each channel to planar modes of all channels."""
+    H, BK, P = ends.shape
+    return ends.reshape(H, batch, BK // batch, 2, P // 2).permute(1, 2, 3, 0, 4).reshape(batch, BK // batch, H * P)
+
+
+def scatter_modes(starts: Float[torch.Tensor, "B K P"], H: int) -> Float[torch.Tensor, "H BK M2"]:
+    """The inverse of ``gather_modes``."""
+    batch, K, P = starts.shape
+    return starts.reshape(batch, K, 2, H, P // (2 * H)).permute(3, 0, 1, 2, 4).reshape(H, batch * K, P // H)
+
+
+def chunked_convolve(lam: Modes, B: Modes, C: Modes, u: Signal, state: States | None) -> Signal:
+    """A short convolution inside each chunk, and the recurrence from chunk to chunk.
+
+    One matrix product a channel gives a chunk's own outputs and its end state; the scan over
+    chunks gives the states at their starts; a second product adds what those starts read out.
+    """
+    batch, L, H = u.shape
+    K, T = chunks(L, CHANNEL_CHUNK)
+    padded = torch.nn.functional.pad(u, (0, 0, 0, K * T - L))
+    u_HBT = padded.reshape(batch * K, T, H).permute(2, 0, 1)
+    decays = mode_powers(lam, T + 1).permute(1, 0, 2)
+    inside = toeplitz((C[:, None] * B[:, None] * decays[:, :T]).real.sum(-1))
+    into_state = planar((B[:, None] * decays[:, :T]).flip(1))
+    both = u_HBT @ torch.cat([inside, into_state], -1)
+    ends = gather_modes(both[..., T:], batch)
+    zero = torch.zeros_like(ends[:, 0])
+    before = zero if state is None else planar(state.reshape(batch, -1))
+    after = planar_scan(planar(decays[:, T].reshape(-1)), ends, before, False, "sequential")
+    starts = scatter_modes(torch.cat([before[:, None], after[:, :-1]], 1), H)
+    readout = C[:, None] * decays[:, 1:]
+    y = both[..., :T] + starts @ torch.cat([readout.real, -readout.imag], -1).mT
+    return y.permute(1, 2, 0).reshape(batch, K * T, H)[:, :L]
+
+
+def toeplitz(k: Float[torch.Tensor, "H T"]) -> Float[torch.Tensor, "H T T"]:
+    """The matrix whose entry (s, t) is k_{t-s} where t >= s, else 0."""
+    T = k.shape[1]
+    steps = torch.arange(T, device=k.device)
+    lag = steps[None, :] - steps[:, None]
+    return torch.where(lag >= 0, k[:, lag.clamp(min=0)], 0)
+
+
+def decayed(lam: Modes, state: States, lengths: Int[torch.Tensor, "B"], longest: int) -> States:
+    """The state after each sequence's own number of steps without input: lam^length state, by squaring."""
+    square = lam
+    for bit in range(longest.bit_length()):
+        odd = ((lengths >> bit) & 1 == 1)[:, None, None]
+        state = torch.where(odd, state * square, state)
+        square = square * square
+    return state
+
+
+def scan_channels(lam: Modes, B: Modes, C: Modes, u: Signal, state: States | None, algorithm: str) -> Signal:
+    """The recurrence of all channels and modes side by side, with every state in memory."""
+    batch, L, _ = u.shape
+    z = torch.cat([(part * u[..., None]).flatten(2) for part in (B.real, B.imag)], -1)
+    start = torch.zeros_like(z[:, 0]) if state is None else planar(state.reshape(batch, -1))
+    x = planar_scan(planar(lam.reshape(-1)), z, start, False, algorithm)
+    x_r, x_i = (part.reshape(batch, L, *lam.shape) for part in split(x))
+    return (C.real * x_r - C.imag * x_i).sum(-1)

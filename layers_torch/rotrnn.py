@@ -1,0 +1,48 @@
+"""RotRNN: coefficients of the recurrence. The mathematics is in benchmark/spec/rotrnn.py.
+
+Shapes: h heads, d coordinates of a head, H features, N = h d / 2 rotating planes.
+"""
+
+import torch
+
+from benchmark.spec import formulas
+from benchmark.spec.rotrnn import RotRNN
+from layers_torch.array import Params
+from layers_torch.recurrence import Coefficients
+
+
+def coefficients(spec: RotRNN, params: Params) -> Coefficients:
+    """Each plane of a head turns by its angle and shrinks by the head's decay; P is folded into B and C.
+
+    In the basis P^T x a plane (a, b) is the complex number a + ib, and C (a, b) = Re((C_a - i C_b)(a + ib)).
+    """
+    gamma_h = formulas.decay(torch, params["gamma_log"])
+    lam_hj = gamma_h[:, None] * torch.exp(1j * params["theta"])
+    P_hdd = torch.linalg.matrix_exp(params["M"] - params["M"].mT)
+    B_hdH = P_hdd.mT @ (input_gain(spec, params)[:, None, None] * params["B"])
+    first_gain = None
+    if spec.normalizer == "exact":
+        first_gain = (1 / formulas.unit_gain(torch, params["gamma_log"])).repeat_interleave(spec.head_size // 2)
+    return Coefficients(
+        lam=lam_hj.reshape(-1),
+        B=torch.complex(B_hdH[:, 0::2], B_hdH[:, 1::2]).reshape(-1, spec.d_model),
+        C=readout(spec, params["C"], P_hdd),
+        D=params["D"],
+        C2=readout(spec, params["C2"], P_hdd) if spec.bidirectional else None,
+        first_gain=first_gain,
+    )
+
+
+def input_gain(spec: RotRNN, params: Params) -> torch.Tensor:
+    """Xi of each head, (heads,): the scale that leads E||x_t||^2 to 1 for white inputs; 1 without a normaliser."""
+    if spec.normalizer == "none":
+        return torch.ones_like(params["gamma_log"])
+    trace_h = (params["B"] ** 2).sum((1, 2))
+    return formulas.unit_gain(torch, params["gamma_log"]) / torch.sqrt(trace_h)
+
+
+def readout(spec: RotRNN, C_HN: torch.Tensor, P_hdd: torch.Tensor) -> torch.Tensor:
+    """C P of each head, as complex weights (H, N) of the planes."""
+    C_hHd = C_HN.reshape(spec.d_model, spec.heads, spec.head_size).permute(1, 0, 2) @ P_hdd
+    C_hHj = torch.complex(C_hHd[..., 0::2], -C_hHd[..., 1::2])
+    return C_hHj.permute(1, 0, 2).reshape(spec.d_model, -1)

@@ -1,0 +1,225 @@
+"""The diagonal complex recurrence x_t = lam x_{t-1} + z_t, by every algorithm.
+
+Algorithms work on planar arrays (see array.py) and return all states. The gradient is the same
+for all of them: the adjoint of a linear recurrence is the recurrence with conj(lam), run
+backwards, so it is computed by the same algorithm. |lam| may exceed 1: no algorithm divides by
+a power of lam.
+
+Shapes: B batch, L time, N complex states, P = 2N planar, K chunks, T steps of a chunk.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Complex, Float
+
+from benchmark.spec.algorithms import CHUNK, SCANS, check_algorithm, check_scan, chunks, fft_length
+from benchmark.spec.errors import Unsupported
+from layers_torch.array import asarray, from_planar, planar, split
+
+Planar = Float[torch.Tensor, "P"]
+PlanarState = Float[torch.Tensor, "B P"]
+PlanarStates = Float[torch.Tensor, "B L P"]
+
+
+def scan(
+    lam: Any, v: Any, state: Any = None, reverse: bool = False, algorithm: str = "auto"
+) -> Complex[torch.Tensor, "B L N"]:
+    """All states of x_t = lam x_{t-1} + v_t.
+
+    Args:
+        lam: the coefficients (N,), complex, any modulus; numpy's or the framework's array, as are the others.
+        v: the inputs (batch, length, N), complex, at least one step.
+        state: x before the first step (after the last, if reverse), (batch, N), complex; zero if None.
+        reverse: run from the last step to the first.
+        algorithm: auto, sequential, associative, chunked or fft.
+
+    Raises:
+        UserError: for shapes that do not fit, or an unknown algorithm.
+    """
+    check_scan(np.shape(lam), np.shape(v), None if state is None else np.shape(state))
+    z = planar(asarray(v))
+    start = zero_state(z) if state is None else planar(asarray(state))
+    return from_planar(planar_scan(planar(asarray(lam)), z, start, reverse, algorithm))
+
+
+def choose(algorithm: str, device: str) -> str:
+    """The algorithm to run: ``auto`` becomes the fastest sound one for the device's kind."""
+    check_algorithm(algorithm, SCANS, "the scan")
+    if algorithm != "auto":
+        return algorithm
+    return "chunked" if device == "cpu" else "associative"
+
+
+def zero_state(z: PlanarStates) -> PlanarState:
+    """The planar state of a sequence that starts from nothing."""
+    return z.new_zeros(z.shape[0], z.shape[2])
+
+
+def planar_scan(
+    lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool = False, algorithm: str = "auto"
+) -> PlanarStates:
+    """``scan`` on planar arrays, with the reverse scan as its gradient."""
+    chosen = choose(algorithm, z.device.type)
+    return _Scan.apply(lam, z, state, reverse, chosen)
+
+
+def run(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool, algorithm: str) -> PlanarStates:
+    """One algorithm, forwards or backwards in time, without a gradient."""
+    if reverse:
+        return ALGORITHMS[algorithm](lam, z.flip(1), state).flip(1)
+    return ALGORITHMS[algorithm](lam, z, state)
+
+
+class _Scan(torch.autograd.Function):
+    """The scan and its adjoint."""
+
+    @staticmethod
+    def forward(ctx: Any, lam: Any, z: Any, state: Any, reverse: bool, algorithm: str) -> torch.Tensor:
+        x = run(lam, z, state, reverse, algorithm)
+        ctx.save_for_backward(lam, state, x)
+        ctx.reverse, ctx.algorithm = reverse, algorithm
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> Any:
+        if torch.is_grad_enabled():  # torch would drop the second derivative without a word
+            raise Unsupported("the scan has no second derivative in torch: leave out create_graph=True, or use jax")
+        lam, state, x = ctx.saved_tensors
+        return *adjoint(lam, state, x, g, ctx.reverse, ctx.algorithm), None, None
+
+
+def adjoint(
+    lam: Planar, state: PlanarState, x: PlanarStates, g: PlanarStates, reverse: bool, algorithm: str
+) -> tuple[Planar, PlanarStates, PlanarState]:
+    """Gradients of lam, z and state from the gradient g of the states x."""
+    lam_r, lam_i = split(lam)
+    conj = torch.cat([lam_r, -lam_i])
+    G = run(conj, g, torch.zeros_like(state), not reverse, algorithm)
+    first = -1 if reverse else 0
+    later, earlier = (G[:, :-1], x[:, 1:]) if reverse else (G[:, 1:], x[:, :-1])
+    d_lam = correlate(later, earlier) + correlate(G[:, [first]], state[:, None])
+    return d_lam, G, times(conj, G[:, first])
+
+
+def correlate(G: PlanarStates, x: PlanarStates) -> Planar:
+    """The sum over batch and time of G conj(x)."""
+    (G_r, G_i), (x_r, x_i) = split(G), split(x)
+    real = torch.einsum("bln,bln->n", G_r, x_r) + torch.einsum("bln,bln->n", G_i, x_i)
+    imag = torch.einsum("bln,bln->n", G_i, x_r) - torch.einsum("bln,bln->n", G_r, x_i)
+    return torch.cat([real, imag])
+
+
+def times(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The complex product of two planar arrays that broadcast."""
+    (a_r, a_i), (b_r, b_i) = split(a), split(b)
+    return torch.cat([a_r * b_r - a_i * b_i, a_r * b_i + a_i * b_r], -1)
+
+
+def powers(lam: Planar, count: int) -> Float[torch.Tensor, "count P"]:
+    """lam^0 .. lam^(count - 1), by doubling: products of powers, so that no angle grows with time.
+
+    In float64 where the framework has it, then rounded to the dtype of lam.
+    """
+    step = lam.double()
+    lam_r, _ = split(step)
+    result = torch.cat([torch.ones_like(lam_r), torch.zeros_like(lam_r)])[None]
+    while result.shape[0] < count:
+        result = torch.cat([result, times(step, result)])
+        step = times(step, step)
+    return result[:count].to(lam.dtype)
+
+
+def absorb(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
+    """Inputs of a scan from zero that equals the scan of z from ``state``."""
+    return torch.cat([z[:, :1] + times(lam, state)[:, None], z[:, 1:]], 1)
+
+
+def sequential(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
+    """One step after the other: L steps of width B N."""
+    lam_r, lam_i = split(lam)
+    x = torch.empty_like(z)
+    (z_r, z_i), (x_r, x_i) = split(z), split(x)
+    r, i = split(state)
+    for t in range(z.shape[1]):
+        r, i = lam_r * r - lam_i * i + z_r[:, t], lam_r * i + lam_i * r + z_i[:, t]
+        x_r[:, t], x_i[:, t] = r, i
+    return x
+
+
+def associative(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
+    """The parallel scan over pairs (coefficient, value), as published for S5, LRU and RotRNN."""
+    v = from_planar(absorb(lam, z, state))
+    a = from_planar(lam).expand(1, v.shape[1], -1)
+    return planar(pair_scan(a, v)[1])
+
+
+def combine(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The associative operator: x -> a_l x + x_l, followed by x -> a_r x + x_r."""
+    (a_l, x_l), (a_r, x_r) = left, right
+    return a_r * a_l, a_r * x_l + x_r
+
+
+def pair_scan(a: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """All prefixes of the pairs under ``combine`` along axis 1 (Blelloch 1990): 2 L combinations."""
+    if a.shape[1] < 2:
+        return a, x
+    even, odd = (a[:, :-1:2], x[:, :-1:2]), (a[:, 1::2], x[:, 1::2])
+    odds = pair_scan(*combine(even, odd))
+    before = (a.shape[1] - 1) // 2
+    evens = combine((odds[0][:, :before], odds[1][:, :before]), (a[:, 2::2], x[:, 2::2]))
+    return _interleave(a, evens[0], odds[0]), _interleave(x, evens[1], odds[1])
+
+
+def _interleave(values: torch.Tensor, evens: torch.Tensor, odds: torch.Tensor) -> torch.Tensor:
+    """The first of ``values``, then odds and evens in turn, along axis 1."""
+    result = torch.empty_like(values)
+    result[:, 0], result[:, 2::2], result[:, 1::2] = values[:, 0], evens, odds
+    return result
+
+
+def chunked(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
+    """Two levels: T wide steps through all chunks at once, then K steps over the chunks' ends.
+
+    Each chunk is scanned from zero; then the state at its start, decayed by lam^(t+1), is added.
+    """
+    B, L, P = z.shape
+    K, T = chunks(L, CHUNK)
+    padded = torch.nn.functional.pad(z, (0, 0, 0, K * T - L))
+    x = padded.reshape(B * K, T, P).transpose(0, 1).contiguous()
+    previous = torch.zeros_like(x[0])
+    for t in range(T):
+        previous = x[t].add_(times(lam, previous))
+    decays = powers(lam, T + 1)
+    starts = carry(decays[T], x[T - 1].view(B, K, P), state)
+    x += times(decays[1:, None], starts.reshape(B * K, P))
+    return x.transpose(0, 1).reshape(B, K * T, P)[:, :L]
+
+
+def carry(lam: Planar, ends: Float[torch.Tensor, "B K P"], state: PlanarState) -> Float[torch.Tensor, "B K P"]:
+    """The state at the start of every chunk, from the chunks' ends as scanned from zero."""
+    starts = [state]
+    for k in range(ends.shape[1] - 1):
+        starts.append(times(lam, starts[-1]) + ends[:, k])
+    return torch.stack(starts, 1)
+
+
+def fft(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
+    """The convolution of the inputs with lam^t, by FFT over the whole sequence."""
+    L = z.shape[1]
+    n = fft_length(L)
+    v = from_planar(absorb(lam, z, state)).transpose(1, 2)
+    kernel = from_planar(powers(lam, L)).T
+    x = torch.fft.ifft(torch.fft.fft(v, n) * torch.fft.fft(kernel, n))
+    return planar(x[..., :L].transpose(1, 2))
+
+
+Algorithm = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+ALGORITHMS: dict[str, Algorithm] = {
+    "sequential": sequential,
+    "associative": associative,
+    "chunked": chunked,
+    "fft": fft,
+}

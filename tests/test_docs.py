@@ -1,0 +1,78 @@
+"""Documentation is held to the code."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_page import page
+from frameworks import INSTALLED
+
+from benchmark.spec import LAYERS
+from benchmark.tasks import TASKS
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+COMMANDS = re.findall(r"^\$ (.+)$", README, flags=re.MULTILINE)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_the_page_of_commands_is_up_to_date():
+    assert (ROOT / "docs/cli.md").read_text() == page(), "run make docs"
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("rotbench")])
+def test_commands_in_the_readme_parse(command):
+    import typer
+
+    from cli import app
+
+    name, *words = shlex.split(command)[1:]
+    typer.main.get_command(app).commands[name].make_context(name, words)
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make")])
+def test_make_targets_exist(command):
+    assert re.search(rf"^{command.split()[1]}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="the example is in torch")
+def test_the_python_example_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_and_paths_lead_somewhere(path):
+    text = path.read_text()
+    for target in re.findall(r"\]\(([^)#]+)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
+    for name in re.findall(r"`((?:benchmark|layers_torch|layers_jax|tests|docs|requirements)/[\w./]+)[`:]", text):
+        if "NAME" not in name:
+            assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("name", [*LAYERS, *TASKS])
+def test_everything_that_can_be_asked_for_is_documented(name):
+    assert name in README.lower()
+
+
+def test_ci_runs_the_readmes_test_command():
+    assert "make test" in (ROOT / ".ci/run").read_text()
+    assert "make test" in COMMANDS
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("rotbench")])
+def test_commands_in_the_readme_run(command, tmp_path_factory):
+    """In the README's order and one folder, so that `report` finds what the others left."""
+    folder = tmp_path_factory.getbasetemp() / "readme"
+    folder.mkdir(exist_ok=True)
+    words = shlex.split(command)[1:]
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['rotbench', *{words!r}]; import cli; cli.main()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

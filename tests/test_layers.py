@@ -1,0 +1,149 @@
+"""The public interface of the twins: what it takes, gives and refuses."""
+
+import numpy as np
+import pytest
+from frameworks import INSTALLED, layers, precision, relative
+
+from benchmark.spec import LAYERS, Unsupported, UserError
+from benchmark.spec.algorithms import algorithms_of
+
+frameworks = pytest.mark.parametrize("framework", INSTALLED)
+SPEC = LAYERS["lru"](d_model=3, d_state=4)
+U = np.ones((2, 5, 3), np.float32)
+
+
+@frameworks
+def test_float64_in_float64_out(framework):
+    with precision(framework, "float64"):
+        params = SPEC.init(0)
+        assert layers(framework).to_numpy(layers(framework).apply(SPEC, params, U)).dtype == np.float32
+        wide = layers(framework).apply(SPEC, params, U.astype(np.float64))
+        assert layers(framework).to_numpy(wide).dtype == np.float64
+
+
+@pytest.mark.skipif("jax" not in INSTALLED, reason="jax alone has the flag")
+def test_jax_refuses_float64_without_its_flag():
+    with pytest.raises(UserError, match="JAX_ENABLE_X64=1"):
+        layers("jax").apply(SPEC, SPEC.init(0), U.astype(np.float64))
+
+
+@frameworks
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"u": U[..., :2]}, "d_model = 3"),
+        ({"u": U[:, :0]}, "length >= 1"),
+        ({"u": U[0]}, "d_model = 3"),
+        ({"algorithm": "quick"}, "unknown algorithm 'quick'; known: auto, sequential"),
+        ({"state": np.zeros((2, 5), complex)}, r"state must have shape \(2, 4\), got \(2, 5\)"),
+        ({"lengths": [0, 5]}, "integers from 1 to 5"),
+        ({"lengths": [6, 5]}, "integers from 1 to 5"),
+        ({"lengths": [5]}, "2 integers"),
+        ({"params": {"nu_log": np.zeros(4)}}, "theta_log is missing"),
+    ],
+)
+def test_refused(framework, change, message):
+    arguments = {"params": SPEC.init(0), "u": U} | change
+    with precision(framework, "float64"), pytest.raises(UserError, match=message):
+        layers(framework).apply(SPEC, **arguments)
+
+
+@frameworks
+def test_a_bidirectional_layer_has_no_state(framework):
+    spec = LAYERS["lru"](d_model=3, d_state=4, bidirectional=True)
+    with pytest.raises(UserError, match="no carried state"):
+        layers(framework).apply(spec, spec.init(0), U, return_state=True)
+    with pytest.raises(UserError, match="no carried state"):
+        layers(framework).step(spec, spec.init(0), U[:, 0])
+
+
+@frameworks
+def test_vandermonde_is_for_s4d_alone(framework):
+    with pytest.raises(Unsupported, match="which is S4D's"):
+        layers(framework).apply(SPEC, SPEC.init(0), U, algorithm="vandermonde")
+
+
+@frameworks
+def test_scan_refuses_shapes_that_do_not_fit(framework):
+    with precision(framework, "float64"), pytest.raises(UserError, match="must fit"):
+        layers(framework).scan(np.ones(3, complex), np.ones((2, 5, 4), complex))
+
+
+@frameworks
+@pytest.mark.parametrize("layer", LAYERS)
+def test_gradients_do_not_hang_on_the_algorithm(framework, layer):
+    """Also with respect to the state, which ``vjp`` does not give."""
+    spec = LAYERS[layer](d_model=3, d_state=4, **({"heads": 2} if layer == "rotrnn" else {}))
+    params = {k: v.astype(np.float64) for k, v in spec.init(1).items()}
+    rng = np.random.default_rng(0)
+    u = rng.standard_normal((2, 6, 3))
+    state = rng.standard_normal((2, *spec.state_shape)) + 1j * rng.standard_normal((2, *spec.state_shape))
+    with precision(framework, "float64"):
+        found = {a: state_gradient(framework, spec, params, u, state, a) for a in algorithms_of(spec)}
+    for algorithm, gradient in found.items():
+        assert relative(gradient, found["sequential"]) < 1e-10, algorithm
+
+
+def state_gradient(framework, spec, params, u, state, algorithm):
+    """Of sum(y^2) with respect to the real and imaginary parts of the state."""
+    if framework == "torch":
+        import torch
+
+        s = torch.tensor(state, requires_grad=True)
+        (layers("torch").apply(spec, params, u, state=s, algorithm=algorithm) ** 2).sum().backward()
+        return s.grad.numpy()
+    import jax
+
+    def total(re, im):
+        return (layers("jax").apply(spec, params, u, state=jax.lax.complex(re, im), algorithm=algorithm) ** 2).sum()
+
+    re, im = jax.grad(total, (0, 1))(state.real, state.imag)
+    return np.asarray(re) + 1j * np.asarray(im)
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="a torch module")
+def test_the_torch_layer_is_a_module():
+    import torch
+
+    layer = layers("torch").Layer(SPEC, seed=3)
+    assert {name: tuple(p.shape) for name, p in layer.named_parameters()} == SPEC.param_shapes
+    y = layer(torch.ones(2, 5, 3))
+    y.sum().backward()
+    assert all(p.grad is not None for p in layer.parameters())
+    assert relative(y.detach(), layers("torch").apply(SPEC, SPEC.init(3), U).numpy()) < 1e-6
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's own check")
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("algorithm", ["sequential", "associative", "chunked", "fft"])
+def test_gradcheck(algorithm, reverse):
+    import torch
+
+    rng = np.random.default_rng(0)
+    parts = [
+        torch.tensor(rng.standard_normal(n) + 1j * rng.standard_normal(n), requires_grad=True)
+        for n in (2, (1, 5, 2), (1, 2))
+    ]
+    scan = layers("torch").scan
+    assert torch.autograd.gradcheck(lambda lam, v, state: scan(lam, v, state, reverse, algorithm), parts)
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's own check")
+def test_a_second_derivative_is_refused_clearly():
+    import torch
+
+    lam = torch.ones(2, dtype=torch.complex128, requires_grad=True)
+    total = layers("torch").scan(lam, torch.ones(1, 3, 2) + 0j).real.sum()
+    with pytest.raises(Unsupported, match="no second derivative"):
+        torch.autograd.grad(total, lam, create_graph=True)
+
+
+@pytest.mark.skipif("jax" not in INSTALLED, reason="a jax object")
+def test_the_jax_layer_is_a_frozen_object():
+    import jax
+
+    layer = layers("jax").Layer(SPEC, seed=3)
+    params = layer.init()
+    y = jax.jit(layer.apply)(params, U)
+    assert relative(y, layers("jax").apply(SPEC, SPEC.init(3), U)) < 1e-6
+    assert hash(layer) == hash(layers("jax").Layer(SPEC, seed=3))
