@@ -47,13 +47,13 @@ def _speed_chart(table: pd.DataFrame) -> dict[str, Any]:
             axis=alt.Axis(values=lengths, format="d"),
         ),
         color=_by_layer(),
-        detail="group:N",
     )
-    style = alt.StrokeDash("framework:N", title="framework, algorithm", scale=alt.Scale(range=list(DASHES)))
     vertical: dict[str, Any] = {"scale": alt.Scale(type="log"), "title": "median time of a call, ms"}
-    line = base.mark_line(point=True).encode(
+    dashes = alt.StrokeDash("framework:N", title="framework, algorithm", scale=alt.Scale(range=list(DASHES)))
+    line = base.mark_line(point=True, opacity=1).encode(
         y=alt.Y("median:Q", **vertical),
-        strokeDash=style,
+        strokeDash=dashes.legend(symbolType="stroke", symbolSize=400, symbolStrokeWidth=2),
+        detail="group:N",
         tooltip=[
             "layer",
             "framework",
@@ -63,7 +63,9 @@ def _speed_chart(table: pd.DataFrame) -> dict[str, Any]:
             alt.Tooltip("high", format=".4s"),
         ],
     )
-    band = base.mark_errorband(opacity=0.25).encode(y=alt.Y("low:Q", **vertical), y2="high:Q", strokeDash=style)
+    band = base.mark_area(opacity=0.3).encode(
+        y=alt.Y("low:Q", **vertical), y2="high:Q", detail=["group:N", "framework:N"]
+    )
     return _finish(band + line)
 
 

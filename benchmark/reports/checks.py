@@ -28,7 +28,7 @@ def check_table(checks: Sequence[Check]) -> Table:
         worst = [_worst([c for c in members if (c.subject, c.kind) == column]) for column in subjects]
         verdict = "ok" if all(c.passed for c in members) else "FAILED"
         rows.append([layer, algorithm, dtype, *(n.error(value) for value in worst), verdict])
-    names = [f"{subject} {kind}" for subject, kind in subjects]
+    names = [f"{subject}\n{kind}" for subject, kind in subjects]
     cases = len({c.case for c in checks})
     return Table(
         f"Largest relative errors over {cases} cases",
@@ -39,6 +39,7 @@ def check_table(checks: Sequence[Check]) -> Table:
             "torch and jax: against the oracle, complex128 loops from the papers; gradients along random directions. "
             "twins: torch against jax, elementwise."
         ],
+        ("twins\nvalues", "jax\nvalues", "torch\nvalues"),
     )
 
 

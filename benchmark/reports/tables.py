@@ -31,7 +31,7 @@ def to_terminal(table: Table, width: int | None = None, color: bool = False) -> 
     drawn = RichTable(title=table.title, title_justify="left", caption_justify="left")
     for name in table.columns:
         justify: Literal["left", "right"] = "right" if name in table.numeric else "left"
-        drawn.add_column(name, justify=justify, overflow="fold", no_wrap=name in table.numeric)
+        drawn.add_column(name, justify=justify, overflow="fold", no_wrap=name in table.numeric, min_width=4)
     for row in table.rows:
         drawn.add_row(*row)
     text = io.StringIO()
@@ -62,7 +62,7 @@ def narrowed(table: Table, width: int) -> Table:
             table = without(table, name)
     for name in table.optional:
         if natural_width(table) > width and name in table.columns:
-            missing.append(name)
+            missing.append(name.replace("\n", " "))
             table = without(table, name)
     notes = [*table.notes]
     if same:
@@ -74,7 +74,9 @@ def narrowed(table: Table, width: int) -> Table:
 
 def natural_width(table: Table) -> int:
     """Columns of a terminal that the table fills if nothing is folded."""
-    widths = [max(map(len, [name, *column(table, name)])) for name in table.columns]
+    widths = [
+        max(len(line) for cell in (name, *column(table, name)) for line in cell.split("\n")) for name in table.columns
+    ]
     return sum(widths) + 3 * len(widths) + 1
 
 
@@ -95,7 +97,7 @@ def to_markdown(table: Table) -> str:
     """A pipe table under its title."""
     marks = ["---:" if name in table.numeric else "---" for name in table.columns]
     lines = [
-        table.columns,
+        [name.replace("\n", " ") for name in table.columns],
         marks,
         *([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in table.rows),
     ]
