@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO := results/demo
 
-.PHONY: demo test test-full lint types format docs clean
+.PHONY: demo test test-full perf lint types format docs clean
 
 $(STAMP): pyproject.toml requirements/constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml requirements/constraints.txt
 demo: $(STAMP)
 	rm -rf $(DEMO)
 	$(BIN)/rotbench verify --quick --dtype float32
-	$(BIN)/rotbench speed --seq-len 256:4096:x4 --batch 4 --d-model 64 --d-state 64 --budget 0.5 --out $(DEMO)
+	$(BIN)/rotbench speed --seq-len 256:4096:x4 --batch 4 --d-model 64 --d-state 64 --processes 1 --budget-s 0.5 --out $(DEMO)
 	$(BIN)/rotbench train digits --framework torch --epochs 10 --out $(DEMO)
 	$(BIN)/rotbench train digits --framework jax --layer rotrnn --epochs 10 --out $(DEMO)
 	$(BIN)/rotbench report $(DEMO) --out $(DEMO)
@@ -24,8 +24,11 @@ test: lint types
 	$(BIN)/python -m pytest
 
 test-full: lint types
-	$(BIN)/python -m pytest -m 'full or not full'
+	$(BIN)/python -m pytest -m 'not perf'
 	$(BIN)/rotbench verify
+
+perf: $(STAMP)
+	$(BIN)/python -m pytest -m perf tests/perf
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

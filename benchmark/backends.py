@@ -8,6 +8,9 @@ from benchmark.spec.errors import UserError, unknown
 
 FRAMEWORKS = ("torch", "jax")
 
+NEEDS = {"torch": ("torch", "jaxtyping"), "jax": ("jax", "optax", "jaxtyping")}
+"""Modules of each framework's extra."""
+
 
 def installed() -> tuple[str, ...]:
     """The frameworks that this Python can import, found without importing them."""
@@ -15,8 +18,12 @@ def installed() -> tuple[str, ...]:
 
 
 def _present(name: str) -> bool:
+    return all(_found(module) for module in NEEDS[name])
+
+
+def _found(module: str) -> bool:
     try:
-        return find_spec(name) is not None
+        return find_spec(module) is not None
     except (ImportError, ValueError):
         return False
 
@@ -26,7 +33,8 @@ def require(framework: str) -> None:
     if framework not in FRAMEWORKS:
         raise unknown("framework", framework, FRAMEWORKS)
     if not _present(framework):
-        raise UserError(f"{framework} is not installed here: pip install 'rotbench[{framework}]'")
+        missing = ", ".join(module for module in NEEDS[framework] if not _found(module))
+        raise UserError(f"{framework} cannot run here, {missing} is missing: pip install 'rotbench[{framework}]'")
 
 
 def layers(framework: str) -> Any:

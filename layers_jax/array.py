@@ -14,19 +14,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Complex, Float
 
-from benchmark.spec import UserError
+from benchmark.spec import UserError, unknown
 
 Array = jax.Array
 Params = dict[str, jax.Array]
 
-DTYPES = {"float32": jnp.dtype(jnp.float32), "float64": jnp.dtype(jnp.float64)}
+_DTYPES = {"float32": jnp.dtype(jnp.float32), "float64": jnp.dtype(jnp.float64)}
 
 
 def dtype_of(name: str) -> np.dtype:
     """The dtype of that name. Raises UserError for others than float32 and float64."""
-    if name not in DTYPES:
-        raise UserError(f"unknown dtype {name!r}; known: {', '.join(DTYPES)}")
-    return DTYPES[name]
+    if name not in _DTYPES:
+        raise unknown("dtype", name, _DTYPES)
+    return _DTYPES[name]
 
 
 def asarray(value: Any, dtype: Any = None, device: Any = None) -> jax.Array:
@@ -42,16 +42,45 @@ def to_numpy(value: jax.Array) -> np.ndarray:
     return np.array(value)
 
 
+def is_complex(value: Any) -> bool:
+    """Whether an array of numpy or the framework holds complex numbers."""
+    return bool(jnp.iscomplexobj(value))
+
+
+def as_complex(value: Any) -> jax.Array:
+    """``value`` as a complex array; a real one gets zero imaginary parts."""
+    array = asarray(value)
+    if is_complex(array):
+        return array
+    real = array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(jnp.float32)
+    return jax.lax.complex(real, jnp.zeros_like(real))
+
+
+def on_host(value: Any) -> np.ndarray | None:
+    """``value`` for a look at its contents, None where looking is impossible or would wait for a device."""
+    if value is None or isinstance(value, jax.core.Tracer):
+        return None
+    if isinstance(value, jax.Array) and any(d.platform != "cpu" for d in value.devices()):
+        return None
+    return np.asarray(value)
+
+
+def device_kind(u: Any) -> str:
+    """Where the call will run: cpu, or the platform of a GPU."""
+    placed = isinstance(u, jax.Array) and not isinstance(u, jax.core.Tracer)
+    return next(iter(u.devices())).platform if placed else jax.default_backend()
+
+
 def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[jax.Array]]:
-    """Parameters and arrays in their widest floating dtype, on the device of the first array."""
+    """Parameters and arrays in their widest floating dtype, float32 at least; torch's on the first array's device."""
     first, *rest = [asarray(array) for array in arrays]
     given = {name: asarray(value) for name, value in params.items()}
-    dtype = first.dtype
-    for value in (*given.values(), *rest):
+    dtype = jnp.dtype(jnp.float32)
+    for value in (first, *rest, *given.values()):
         dtype = jnp.promote_types(dtype, value.real.dtype)
     moved = {name: value.astype(dtype) for name, value in given.items()}
     wide = jnp.promote_types(dtype, jnp.complex64)
-    return moved, [x.astype(wide if jnp.iscomplexobj(x) else dtype) for x in (first, *rest)]
+    return moved, [x.astype(wide if is_complex(x) else dtype) for x in (first, *rest)]
 
 
 def planar(values: Complex[jax.Array, "*batch N"]) -> Float[jax.Array, "*batch P"]:

@@ -41,7 +41,8 @@ def kernel(lam: Modes, w: Complex[jax.Array, "*batch H M"], length: int) -> Floa
 def vandermonde_kernel(lam: Modes, w: Modes, length: int) -> Float[jax.Array, "H L"]:
     """K_l as published: exp(l log lam) for every channel, mode and step, held in memory at once."""
     steps = jnp.arange(length)
-    log = jnp.log(lam)[..., None]
+    tiny = jnp.finfo(lam.real.dtype).tiny  # a decay that has underflowed has no logarithm
+    log = jnp.log(jnp.where(lam == 0, tiny, lam))[..., None]
     table = jnp.exp(lax.complex(log.real * steps, log.imag * steps))
     return jnp.einsum("hm,hml->hl", w, table).real
 

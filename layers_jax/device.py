@@ -1,4 +1,4 @@
-"""Devices of this framework: which there are, waiting for them, and one prepared call to time."""
+"""Devices of this framework: which there are, their clocks and memory, and one prepared call to time."""
 
 import time
 from collections.abc import Callable
@@ -9,17 +9,24 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmark.spec import LayerSpec, Unsupported
-from benchmark.spec.devices import parse_device
+from benchmark.spec.devices import check_precision, parse_device
 from layers_jax.array import asarray, dtype_of
 from layers_jax.recurrence import apply, step, vjp
 
+FLUSH_BYTES = 256 << 20
+
 
 class Prepared(NamedTuple):
-    """A call that is ready to be timed: compiled where the framework compiles, inputs on the device."""
+    """A call that is ready to be timed: compiled where that was asked for, inputs on the device.
+
+    ``analysis`` is what the framework says of the compiled call: bytes and counted FLOPs by name, or
+    under ``counter`` why it says nothing.
+    """
 
     run: Callable[[], Any]
     lower_s: float | None
     compile_s: float | None
+    analysis: dict[str, Any]
 
 
 def version() -> str:
@@ -63,9 +70,63 @@ def set_threads(threads: int) -> None:
     # limits those before it imports jax; nothing is left to set.
 
 
+def set_precision(precision: str, device: str) -> None:
+    """The least precision in which float32 matrices may be multiplied: fp32, tf32 or bf16.
+
+    Raises:
+        Unsupported: where the device has no such format.
+    """
+    check_precision(precision, device)
+    name = {"fp32": "highest", "tf32": "tensorfloat32", "bf16": "bfloat16"}[precision]
+    jax.config.update("jax_default_matmul_precision", name)
+
+
 def synchronise(outputs: Any) -> None:
     """Wait until every array in ``outputs`` has its value; other leaves are passed over."""
-    jax.block_until_ready(outputs)
+    jax.block_until_ready(leaves(outputs))
+
+
+def is_ready(outputs: Any) -> bool:
+    """Whether every array in ``outputs`` has its value now, without waiting."""
+    return all(leaf.is_ready() for leaf in leaves(outputs))  # type: ignore[attr-defined]
+
+
+def leaves(outputs: Any) -> list[jax.Array]:
+    """The arrays in a tree of dicts, lists and tuples."""
+    return [leaf for leaf in jax.tree.leaves(outputs) if isinstance(leaf, jax.Array)]
+
+
+def device_events(device: str) -> None:
+    """The device's clock, None where the host's is all there is."""
+    resolve(device)  # jax shows none of the device's clocks
+
+
+def cache_flusher(device: str) -> Callable[[], None]:
+    """A call that leaves nothing of earlier work in the device's caches, and has finished when it returns."""
+    buffer = jnp.zeros(FLUSH_BYTES // 4, jnp.int32, device=resolve(device))
+    add = jax.jit(lambda x: x + 1, donate_argnums=0)
+
+    def flush() -> None:
+        nonlocal buffer
+        buffer = add(buffer)
+        synchronise(buffer)
+
+    return flush
+
+
+def reset_memory(device: str) -> None:
+    """Let the allocator's peak start anew."""
+    resolve(device)  # jax's allocators only ever raise theirs; a fresh process is what starts it anew
+
+
+def memory(device: str) -> dict[str, Any]:
+    """Peaks of the device's allocator in bytes, or under ``allocator`` why they are not known."""
+    stats = resolve(device).memory_stats()
+    if not stats or "peak_bytes_in_use" not in stats:
+        return {"allocator": "jax's CPU allocator keeps no count"}
+    found = {"allocator_peak_bytes": stats["peak_bytes_in_use"]}
+    reserved = stats.get("peak_pool_bytes", stats.get("pool_bytes"))
+    return found if reserved is None else found | {"allocator_reserved_bytes": reserved}
 
 
 def prepare(
@@ -77,6 +138,7 @@ def prepare(
     algorithm: str,
     device: str,
     dtype: str,
+    compiled: str = "default",
 ) -> Prepared:
     """A call of the layer, ready to be timed.
 
@@ -88,9 +150,10 @@ def prepare(
         algorithm: of the recurrence.
         device: where to run.
         dtype: float32 or float64.
+        compiled: default, eager or compiled; default is eager in torch and compiled in jax.
 
     Returns:
-        The call, and how long it took to lower and to compile, None where the framework does neither.
+        The call, and how long it took to lower and to compile, None where it was not.
     """
     where, kind = resolve(device), dtype_of(dtype)
     wide = jnp.promote_types(kind, jnp.complex64)
@@ -106,8 +169,55 @@ def prepare(
             case _:
                 return step(spec, given, placed["u"], placed["state"])
 
+    if compiled == "eager":
+        return Prepared(lambda: call(given, placed), None, None, {"counter": "jax counts compiled calls only"})
     start = time.perf_counter()
     lowered = jax.jit(call).lower(given, placed)
     lowered_at = time.perf_counter()
-    compiled = lowered.compile()
-    return Prepared(lambda: compiled(given, placed), lowered_at - start, time.perf_counter() - lowered_at)
+    fast = lowered.compile()
+    return Prepared(lambda: fast(given, placed), lowered_at - start, time.perf_counter() - lowered_at, _analysis(fast))
+
+
+def _analysis(fast: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    try:
+        sizes = fast.memory_analysis()
+        found |= {
+            "xla_temp_bytes": int(sizes.temp_size_in_bytes),
+            "xla_argument_bytes": int(sizes.argument_size_in_bytes),
+            "xla_output_bytes": int(sizes.output_size_in_bytes),
+        }
+    except Exception as error:
+        found["memory_analysis"] = f"XLA's memory_analysis fails: {type(error).__name__}"
+    try:
+        costs = fast.cost_analysis()
+        costs = costs[0] if isinstance(costs, list) else costs
+        flops = float(costs["flops"])
+        found |= {"counter_flops": int(flops)} if flops >= 0 else {"counter": f"XLA's cost_analysis says {flops:g}"}
+    except Exception as error:
+        found["counter"] = f"XLA's cost_analysis fails: {type(error).__name__}"
+    return found
+
+
+def counted_flops(prepared: Prepared) -> dict[str, Any]:
+    """What the framework's own counter says of the call: ``counter_flops``, or under ``counter`` why it fails."""
+    return {name: value for name, value in prepared.analysis.items() if name.startswith("counter")}
+
+
+def ceiling(name: str, size: int, device: str, dtype: str) -> Callable[[], Any]:
+    """A call that shows what the device can do at most.
+
+    Args:
+        name: product, of two square matrices of ``size`` rows, or copy, of ``size`` bytes.
+        size: see name.
+        device: where to run.
+        dtype: of the numbers.
+    """
+    where, kind = resolve(device), dtype_of(dtype)
+    if name == "product":
+        a = jnp.ones((size, size), kind, device=where)
+        multiply = jax.jit(lambda x: x @ x)
+        return lambda: multiply(a)
+    x = jnp.ones(size // kind.itemsize, kind, device=where)
+    copy = jax.jit(lambda v: v + 0)
+    return lambda: copy(x)

@@ -8,11 +8,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Bool, Float
 
-from benchmark.spec import UserError
+from benchmark.spec import UserError, checks
 from benchmark.spec.model import ModelSpec, subset
-from layers_jax.array import Params, asarray, project
+from layers_jax.array import Params, asarray, on_host, project
 from layers_jax.block import block, fork, gelu
 
 Signal = Float[jax.Array, "B L H"]
@@ -45,7 +46,10 @@ def apply_model(
     Returns:
         Logits (batch, outputs), or (batch / 2, outputs) for retrieval; the statistics.
     """
+    if model.head == "retrieval":
+        checks.check_pairs(np.shape(inputs)[0])
     x = encode(model, params, inputs)
+    checks.check_lengths(on_host(lengths), x.shape[0], x.shape[1])
     mask = None
     if lengths is not None:
         lengths = asarray(lengths)
@@ -65,6 +69,7 @@ def encode(model: ModelSpec, params: Params, inputs: Any) -> Signal:
     if model.encoder == "tokens":
         if x.ndim != 2:
             raise UserError(f"model: tokens must be (batch, length) integers, got shape {tuple(x.shape)}")
+        checks.check_tokens(on_host(inputs), model.inputs)
         return params["encoder/W"][x] + params["encoder/b"]
     if x.ndim != 3 or x.shape[2] != model.inputs:
         raise UserError(f"model: inputs must be (batch, length, {model.inputs}), got shape {tuple(x.shape)}")

@@ -16,10 +16,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from benchmark.spec import LayerSpec, UserError
+from benchmark.spec import LayerSpec, checks
 from benchmark.spec.algorithms import algorithms_of, check_algorithm
 from layers_jax import convolution
-from layers_jax.array import Params, asarray, common, from_planar, planar, project, read_in, read_out
+from layers_jax.array import (
+    Params,
+    as_complex,
+    asarray,
+    common,
+    device_kind,
+    from_planar,
+    is_complex,
+    on_host,
+    planar,
+    project,
+    read_in,
+    read_out,
+)
 from layers_jax.scan import choose, planar_scan, zero_state
 
 Signal = Float[jax.Array, "B L H"]
@@ -73,12 +86,13 @@ def apply(
     Raises:
         UserError: for wrong shapes, names or lengths, or a state with a bidirectional spec.
     """
-    check_params(spec, params)
+    given, u, state = checked(spec, params, u, state)
+    carried = return_state or state is not None
+    checks.check_call(spec, tuple(u.shape), None if state is None else tuple(state.shape), carried)
+    checks.check_lengths(on_host(lengths), u.shape[0], u.shape[1])
     algorithm = resolve_algorithm(spec, algorithm, device_kind(u))
-    given, (u, *states) = common(params, *([u] if state is None else [u, state]))
-    check_call(spec, u.shape, states[0].shape if states else None, return_state, lengths)
     at = None if lengths is None else asarray(lengths)
-    y, last = _apply(spec, given, u, states[0] if states else None, at, algorithm, return_state)
+    y, last = _apply(spec, given, u, state, at, algorithm, return_state)
     return (y, last) if return_state else y
 
 
@@ -97,10 +111,9 @@ def step(spec: LayerSpec, params: Any, u: Any, state: Any = None) -> Any:
     Raises:
         UserError: as ``apply`` does.
     """
-    check_params(spec, params)
-    given, (u, *states) = common(params, *([u] if state is None else [u, state]))
-    check_call(spec, (u.shape[0], 1, *u.shape[1:]), states[0].shape if states else None, True, None)
-    return _step(spec, given, u, states[0] if states else None)
+    given, u, state = checked(spec, params, u, state)
+    checks.check_step(spec, tuple(u.shape), None if state is None else tuple(state.shape))
+    return _step(spec, given, u, state)
 
 
 def vjp(spec: LayerSpec, params: Any, u: Any, w: Any, *, algorithm: str = "auto", lengths: Any = None) -> Any:
@@ -117,39 +130,26 @@ def vjp(spec: LayerSpec, params: Any, u: Any, w: Any, *, algorithm: str = "auto"
     Returns:
         y, a dict of the parameters' gradients, and the gradient of u.
     """
-    check_params(spec, params)
+    checks.check_real(spec.name, "w", is_complex(w))
+    given, u, _ = checked(spec, params, u, None)
+    checks.check_call(spec, tuple(u.shape), None, False)
+    checks.check_same(spec, "w", tuple(np.shape(w)), tuple(u.shape))
+    checks.check_lengths(on_host(lengths), u.shape[0], u.shape[1])
     algorithm = resolve_algorithm(spec, algorithm, device_kind(u))
-    given, (u, w) = common(params, u, w)
-    check_call(spec, u.shape, None, False, lengths)
+    w = common({}, u, w)[1][1]
     at = None if lengths is None else asarray(lengths)
     return _vjp(spec, given, u, w, at, algorithm)
 
 
-def check_params(spec: LayerSpec, params: Any) -> None:
-    """Raise UserError unless ``params`` has just the spec's names and shapes."""
-    expected = spec.param_shapes
-    given = {name: tuple(np.shape(value)) for name, value in params.items()}
-    if given != expected:
-        wrong = [f"{k} is {given.get(k, 'missing')}, must be {v}" for k, v in expected.items() if given.get(k) != v]
-        wrong += [f"{k} is not a parameter" for k in given if k not in expected]
-        raise UserError(f"{spec.name}: parameters must fit the spec: {'; '.join(wrong)}")
-
-
-def check_call(spec: LayerSpec, u_shape: Any, state_shape: Any, return_state: bool, lengths: Any) -> None:
-    """Raise UserError unless the arguments of a call fit together."""
-    if len(u_shape) != 3 or u_shape[1] < 1 or u_shape[2] != spec.d_model:
-        raise UserError(
-            f"{spec.name}: inputs must be (batch, length >= 1, d_model = {spec.d_model}), got {tuple(u_shape)}"
-        )
-    if spec.bidirectional and (return_state or state_shape is not None):
-        raise UserError(f"{spec.name}: a bidirectional layer has no carried state: use bidirectional=False")
-    expected = (u_shape[0], *spec.state_shape)
-    if state_shape is not None and tuple(state_shape) != expected:
-        raise UserError(f"{spec.name}: the state must have shape {expected}, got {tuple(state_shape)}")
-    if isinstance(lengths, np.ndarray | list | tuple):
-        values = np.asarray(lengths)
-        if values.shape != (u_shape[0],) or values.min() < 1 or values.max() > u_shape[1]:
-            raise UserError(f"lengths must be {u_shape[0]} integers from 1 to {u_shape[1]}, got {values.tolist()}")
+def checked(spec: LayerSpec, params: Any, u: Any, state: Any) -> tuple[Params, Any, Any]:
+    """Parameters, inputs and state as arrays of one dtype, the state complex."""
+    checks.check_params(spec, {name: tuple(np.shape(value)) for name, value in params.items()})
+    checks.check_real(spec.name, "inputs", is_complex(u))
+    if state is None:
+        given, (u,) = common(params, u)
+        return given, u, None
+    given, (u, state) = common(params, u, as_complex(state))
+    return given, u, state
 
 
 def resolve_algorithm(spec: LayerSpec, algorithm: str, device: str) -> str:
@@ -165,12 +165,6 @@ def resolve_algorithm(spec: LayerSpec, algorithm: str, device: str) -> str:
     if spec.per_channel:
         return "fft"
     return choose("auto", device)
-
-
-def device_kind(u: Any) -> str:
-    """Cpu or cuda: where the call will run."""
-    placed = isinstance(u, jax.Array) and not isinstance(u, jax.core.Tracer)
-    return next(iter(u.devices())).platform if placed else jax.default_backend()
 
 
 @partial(jax.jit, static_argnames=("spec", "algorithm", "return_state"))
@@ -207,9 +201,9 @@ def scale_first(z: Float[jax.Array, "B L P"], gain: Any, ends: Any) -> Float[jax
     """``gain`` on the first step of each sequence or, given where they end, on the last; no gain if None."""
     if gain is None:
         return z
-    steps = jnp.arange(z.shape[1])
-    at = 0 if ends is None else jnp.asarray(ends).reshape(-1, 1) - 1
-    return jnp.where((steps == at)[..., None], z * jnp.concatenate([gain, gain]), z)
+    rows = jnp.arange(z.shape[0])
+    at = jnp.zeros_like(rows) if ends is None else jnp.broadcast_to(ends, z.shape[:1]) - 1
+    return z.at[rows, at].set(z[rows, at] * jnp.concatenate([gain, gain]))
 
 
 def take_last(x: Float[jax.Array, "B L P"], lengths: Any) -> Float[jax.Array, "B P"]:
@@ -260,7 +254,7 @@ def _step(spec: LayerSpec, params: Params, u: Float[jax.Array, "B H"], state: An
     if spec.per_channel:
         z = c.B * u[..., None]
         x = z if state is None else c.lam * state + z
-        return (c.C * x).real.sum(-1) + c.D * u, x
+        return (c.C.real * x.real - c.C.imag * x.imag).sum(-1) + c.D * u, x
     z = from_planar(project(u, read_in(c.B)))
     if state is None:
         x = z if c.first_gain is None else c.first_gain * z

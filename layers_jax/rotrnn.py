@@ -24,7 +24,7 @@ def coefficients(spec: RotRNN, params: Params) -> Coefficients:
     B_hdH = P_hdd.mT @ (input_gain(spec, params)[:, None, None] * params["B"])
     first_gain = None
     if spec.normalizer == "exact":
-        first_gain = jnp.repeat(1 / formulas.unit_gain(jnp, params["gamma_log"]), spec.head_size // 2)
+        first_gain = jnp.repeat(jnp.reciprocal(formulas.unit_gain(jnp, params["gamma_log"])), spec.head_size // 2)
     return Coefficients(
         lam=lam_hj.reshape(-1),
         B=lax.complex(B_hdH[:, 0::2], B_hdH[:, 1::2]).reshape(-1, spec.d_model),

@@ -18,8 +18,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Complex, Float
 
-from benchmark.spec.algorithms import CHUNK, SCANS, check_algorithm, check_scan, chunks, fft_length
-from layers_jax.array import asarray, from_planar, planar, split
+from benchmark.spec.algorithms import CHUNK, SCANS, check_algorithm, chunks, fft_length
+from benchmark.spec.checks import check_scan
+from layers_jax.array import as_complex, common, device_kind, from_planar, planar, split
 
 Planar = Float[jax.Array, "P"]
 PlanarState = Float[jax.Array, "B P"]
@@ -42,9 +43,10 @@ def scan(
         UserError: for shapes that do not fit, or an unknown algorithm.
     """
     check_scan(np.shape(lam), np.shape(v), None if state is None else np.shape(state))
-    z = planar(asarray(v))
-    start = zero_state(z) if state is None else planar(asarray(state))
-    return from_planar(planar_scan(planar(asarray(lam)), z, start, reverse, algorithm))
+    _, (v, lam, *states) = common({}, as_complex(v), as_complex(lam), *([] if state is None else [as_complex(state)]))
+    z = planar(v)
+    start = planar(states[0]) if states else zero_state(z)
+    return from_planar(planar_scan(planar(lam), z, start, reverse, choose(algorithm, device_kind(v))))
 
 
 def choose(algorithm: str, device: str) -> str:
@@ -60,12 +62,9 @@ def zero_state(z: PlanarStates) -> PlanarState:
     return jnp.zeros((z.shape[0], z.shape[2]), z.dtype)
 
 
-def planar_scan(
-    lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool = False, algorithm: str = "auto"
-) -> PlanarStates:
-    """``scan`` on planar arrays, with the reverse scan as its gradient."""
-    chosen = choose(algorithm, jax.default_backend())
-    return _scan(lam, z, state, reverse, chosen)
+def planar_scan(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool, algorithm: str) -> PlanarStates:
+    """``scan`` on planar arrays by a named algorithm, with the reverse scan as its gradient."""
+    return _scan(lam, z, state, reverse, algorithm)
 
 
 def run(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool, algorithm: str) -> PlanarStates:
@@ -96,10 +95,10 @@ _scan.defvjp(_forward, _backward)
 def adjoint(
     lam: Planar, state: PlanarState, x: PlanarStates, g: PlanarStates, reverse: bool, algorithm: str
 ) -> tuple[Planar, PlanarStates, PlanarState]:
-    """Gradients of lam, z and state from the gradient g of the states x."""
+    """Gradients of lam, z and state from the gradient g of the states x; a scan again, so differentiable again."""
     lam_r, lam_i = split(lam)
     conj = jnp.concatenate([lam_r, -lam_i])
-    G = run(conj, g, jnp.zeros_like(state), not reverse, algorithm)
+    G = planar_scan(conj, g, jnp.zeros_like(state), not reverse, algorithm)
     first = -1 if reverse else 0
     later, earlier = (G[:, :-1], x[:, 1:]) if reverse else (G[:, 1:], x[:, :-1])
     d_lam = correlate(later, earlier) + correlate(G[:, [first]], state[:, None])
@@ -191,13 +190,21 @@ def carry(lam: Planar, ends: Float[jax.Array, "B K P"], state: PlanarState) -> F
 
 
 def fft(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
-    """The convolution of the inputs with lam^t, by FFT over the whole sequence."""
+    """The convolution of the inputs with lam^t, by FFT over the whole sequence.
+
+    The error of an FFT is relative to the largest state of a sequence. So that states which grow,
+    |lam| > 1, do not drown the early ones, the recurrence of x_t / g^t is convolved, g = max(|lam|, 1).
+    """
     L = z.shape[1]
     n = fft_length(L)
-    v = jnp.swapaxes(from_planar(absorb(lam, z, state)), 1, 2)
-    kernel = from_planar(powers(lam, L)).T
+    lam_r, lam_i = split(lam)
+    modulus = jnp.clip(jnp.sqrt(lam_r**2 + lam_i**2), min=1)
+    g = jnp.concatenate([modulus, modulus])
+    growth = g ** jnp.arange(L)[:, None]
+    v = jnp.swapaxes(from_planar(absorb(lam, z, state) / growth), 1, 2)
+    kernel = from_planar(powers(lam / g, L)).T
     x = jnp.fft.ifft(jnp.fft.fft(v, n) * jnp.fft.fft(kernel, n))
-    return planar(jnp.swapaxes(x[..., :L], 1, 2))
+    return planar(jnp.swapaxes(x[..., :L], 1, 2)) * growth
 
 
 Algorithm = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]

@@ -57,10 +57,6 @@ class Trainer:
         batch = jax.device_put((inputs, lengths), self.device)
         return to_numpy(_evaluate(self.model, self.algorithm, self.params, self.stats, batch))
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Parameters and statistics by path, for a checkpoint that both frameworks read."""
-        return {name: to_numpy(value) for name, value in (self.params | self.stats).items()}
-
 
 def _adam(optimiser: Optimiser) -> optax.GradientTransformation:
     """Clipping and Adam; rate and weight decay, which differ by group, are applied in ``_update``."""

@@ -13,19 +13,19 @@ import numpy as np
 import torch
 from jaxtyping import Complex, Float
 
-from benchmark.spec import UserError
+from benchmark.spec import unknown
 
 Array = torch.Tensor
 Params = dict[str, torch.Tensor]
 
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
+_DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def dtype_of(name: str) -> torch.dtype:
     """The dtype of that name. Raises UserError for others than float32 and float64."""
-    if name not in DTYPES:
-        raise UserError(f"unknown dtype {name!r}; known: {', '.join(DTYPES)}")
-    return DTYPES[name]
+    if name not in _DTYPES:
+        raise unknown("dtype", name, _DTYPES)
+    return _DTYPES[name]
 
 
 def asarray(value: Any, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
@@ -40,16 +40,42 @@ def to_numpy(value: torch.Tensor) -> np.ndarray:
     return np.array(value.detach().cpu().numpy())
 
 
+def is_complex(value: Any) -> bool:
+    """Whether an array of numpy or the framework holds complex numbers."""
+    return value.is_complex() if isinstance(value, torch.Tensor) else np.iscomplexobj(value)
+
+
+def as_complex(value: Any) -> torch.Tensor:
+    """``value`` as a complex array; a real one gets zero imaginary parts."""
+    array = asarray(value)
+    if array.is_complex():
+        return array
+    real = array if array.is_floating_point() else array.float()
+    return torch.complex(real, torch.zeros_like(real))
+
+
+def on_host(value: Any) -> np.ndarray | None:
+    """``value`` for a look at its contents, None where looking is impossible or would wait for a device."""
+    if value is None or (isinstance(value, torch.Tensor) and value.device.type != "cpu"):
+        return None
+    return value.numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
+
+
+def device_kind(u: Any) -> str:
+    """Where the call will run: cpu, or the platform of a GPU."""
+    return u.device.type if isinstance(u, torch.Tensor) else "cpu"
+
+
 def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[torch.Tensor]]:
-    """Parameters and arrays in their widest floating dtype, on the device of the first array."""
+    """Parameters and arrays in their widest floating dtype, float32 at least; torch's on the first array's device."""
     first, *rest = [asarray(array) for array in arrays]
     given = {name: asarray(value) for name, value in params.items()}
-    dtype = first.dtype
-    for value in (*given.values(), *rest):
+    dtype = torch.float32
+    for value in (first, *rest, *given.values()):
         dtype = torch.promote_types(dtype, value.real.dtype)
     moved = {name: value.to(first.device, dtype) for name, value in given.items()}
     wide = torch.promote_types(dtype, torch.complex64)
-    return moved, [x.to(first.device, wide if x.is_complex() else dtype) for x in (first, *rest)]
+    return moved, [x.to(first.device, wide if is_complex(x) else dtype) for x in (first, *rest)]
 
 
 def planar(values: Complex[torch.Tensor, "*batch N"]) -> Float[torch.Tensor, "*batch P"]:

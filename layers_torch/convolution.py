@@ -38,7 +38,8 @@ def kernel(lam: Modes, w: Complex[torch.Tensor, "*batch H M"], length: int) -> F
 def vandermonde_kernel(lam: Modes, w: Modes, length: int) -> Float[torch.Tensor, "H L"]:
     """K_l as published: exp(l log lam) for every channel, mode and step, held in memory at once."""
     steps = torch.arange(length, device=lam.device)
-    table = torch.exp(torch.log(lam)[..., None] * steps)
+    tiny = torch.finfo(lam.real.dtype).tiny  # a decay that has underflowed has no logarithm
+    table = torch.exp(torch.log(torch.where(lam == 0, tiny, lam))[..., None] * steps)
     return torch.einsum("hm,hml->hl", w, table).real
 
 

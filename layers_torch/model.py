@@ -5,12 +5,13 @@ Shapes: B batch, L time, H features, O outputs. Parameters are a flat dict keyed
 
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
-from benchmark.spec import UserError
+from benchmark.spec import UserError, checks
 from benchmark.spec.model import ModelSpec, subset
-from layers_torch.array import Params, asarray, project
+from layers_torch.array import Params, asarray, on_host, project
 from layers_torch.block import block, fork, gelu
 
 Signal = Float[torch.Tensor, "B L H"]
@@ -43,10 +44,13 @@ def apply_model(
     Returns:
         Logits (batch, outputs), or (batch / 2, outputs) for retrieval; the statistics.
     """
+    if model.head == "retrieval":
+        checks.check_pairs(np.shape(inputs)[0])
     x = encode(model, params, inputs)
+    checks.check_lengths(on_host(lengths), x.shape[0], x.shape[1])
     mask = None
     if lengths is not None:
-        lengths = asarray(lengths, device=x.device)
+        lengths = asarray(lengths, dtype=torch.int64, device=x.device)
         mask = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
     stats = dict(stats)
     for i, source in enumerate(fork(rng, model.depth) if train and model.dropout else [None] * model.depth):
@@ -63,6 +67,7 @@ def encode(model: ModelSpec, params: Params, inputs: Any) -> Signal:
     if model.encoder == "tokens":
         if x.ndim != 2:
             raise UserError(f"model: tokens must be (batch, length) integers, got shape {tuple(x.shape)}")
+        checks.check_tokens(on_host(inputs), model.inputs)
         return params["encoder/W"][x.long()] + params["encoder/b"]
     if x.ndim != 3 or x.shape[2] != model.inputs:
         raise UserError(f"model: inputs must be (batch, length, {model.inputs}), got shape {tuple(x.shape)}")

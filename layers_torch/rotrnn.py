@@ -22,7 +22,9 @@ def coefficients(spec: RotRNN, params: Params) -> Coefficients:
     B_hdH = P_hdd.mT @ (input_gain(spec, params)[:, None, None] * params["B"])
     first_gain = None
     if spec.normalizer == "exact":
-        first_gain = (1 / formulas.unit_gain(torch, params["gamma_log"])).repeat_interleave(spec.head_size // 2)
+        first_gain = torch.reciprocal(formulas.unit_gain(torch, params["gamma_log"])).repeat_interleave(
+            spec.head_size // 2
+        )
     return Coefficients(
         lam=lam_hj.reshape(-1),
         B=torch.complex(B_hdH[:, 0::2], B_hdH[:, 1::2]).reshape(-1, spec.d_model),

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from jaxtyping import Complex, Float
 
-from benchmark.spec.algorithms import CHUNK, SCANS, check_algorithm, check_scan, chunks, fft_length
-from benchmark.spec.errors import Unsupported
-from layers_torch.array import asarray, from_planar, planar, split
+from benchmark.spec.algorithms import CHUNK, SCANS, check_algorithm, chunks, fft_length
+from benchmark.spec.checks import check_scan
+from layers_torch.array import as_complex, common, device_kind, from_planar, planar, split
 
 Planar = Float[torch.Tensor, "P"]
 PlanarState = Float[torch.Tensor, "B P"]
@@ -40,9 +40,10 @@ def scan(
         UserError: for shapes that do not fit, or an unknown algorithm.
     """
     check_scan(np.shape(lam), np.shape(v), None if state is None else np.shape(state))
-    z = planar(asarray(v))
-    start = zero_state(z) if state is None else planar(asarray(state))
-    return from_planar(planar_scan(planar(asarray(lam)), z, start, reverse, algorithm))
+    _, (v, lam, *states) = common({}, as_complex(v), as_complex(lam), *([] if state is None else [as_complex(state)]))
+    z = planar(v)
+    start = planar(states[0]) if states else zero_state(z)
+    return from_planar(planar_scan(planar(lam), z, start, reverse, choose(algorithm, device_kind(v))))
 
 
 def choose(algorithm: str, device: str) -> str:
@@ -58,12 +59,9 @@ def zero_state(z: PlanarStates) -> PlanarState:
     return z.new_zeros(z.shape[0], z.shape[2])
 
 
-def planar_scan(
-    lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool = False, algorithm: str = "auto"
-) -> PlanarStates:
-    """``scan`` on planar arrays, with the reverse scan as its gradient."""
-    chosen = choose(algorithm, z.device.type)
-    return _Scan.apply(lam, z, state, reverse, chosen)
+def planar_scan(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool, algorithm: str) -> PlanarStates:
+    """``scan`` on planar arrays by a named algorithm, with the reverse scan as its gradient."""
+    return _Scan.apply(lam, z, state, reverse, algorithm)
 
 
 def run(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool, algorithm: str) -> PlanarStates:
@@ -74,19 +72,21 @@ def run(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool, algorit
 
 
 class _Scan(torch.autograd.Function):
-    """The scan and its adjoint."""
+    """The scan and its adjoint, in the form that torch.func can transform too."""
+
+    generate_vmap_rule = True
 
     @staticmethod
-    def forward(ctx: Any, lam: Any, z: Any, state: Any, reverse: bool, algorithm: str) -> torch.Tensor:
-        x = run(lam, z, state, reverse, algorithm)
-        ctx.save_for_backward(lam, state, x)
-        ctx.reverse, ctx.algorithm = reverse, algorithm
-        return x
+    def forward(lam: Any, z: Any, state: Any, reverse: bool, algorithm: str) -> torch.Tensor:
+        return run(lam, z, state, reverse, algorithm)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        lam, _, state, ctx.reverse, ctx.algorithm = inputs
+        ctx.save_for_backward(lam, state, output)
 
     @staticmethod
     def backward(ctx: Any, g: torch.Tensor) -> Any:
-        if torch.is_grad_enabled():  # torch would drop the second derivative without a word
-            raise Unsupported("the scan has no second derivative in torch: leave out create_graph=True, or use jax")
         lam, state, x = ctx.saved_tensors
         return *adjoint(lam, state, x, g, ctx.reverse, ctx.algorithm), None, None
 
@@ -94,10 +94,10 @@ class _Scan(torch.autograd.Function):
 def adjoint(
     lam: Planar, state: PlanarState, x: PlanarStates, g: PlanarStates, reverse: bool, algorithm: str
 ) -> tuple[Planar, PlanarStates, PlanarState]:
-    """Gradients of lam, z and state from the gradient g of the states x."""
+    """Gradients of lam, z and state from the gradient g of the states x; a scan again, so differentiable again."""
     lam_r, lam_i = split(lam)
     conj = torch.cat([lam_r, -lam_i])
-    G = run(conj, g, torch.zeros_like(state), not reverse, algorithm)
+    G = planar_scan(conj, g, torch.zeros_like(state), not reverse, algorithm)
     first = -1 if reverse else 0
     later, earlier = (G[:, :-1], x[:, 1:]) if reverse else (G[:, 1:], x[:, :-1])
     d_lam = correlate(later, earlier) + correlate(G[:, [first]], state[:, None])
@@ -207,13 +207,21 @@ def carry(lam: Planar, ends: Float[torch.Tensor, "B K P"], state: PlanarState) -
 
 
 def fft(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
-    """The convolution of the inputs with lam^t, by FFT over the whole sequence."""
+    """The convolution of the inputs with lam^t, by FFT over the whole sequence.
+
+    The error of an FFT is relative to the largest state of a sequence. So that states which grow,
+    |lam| > 1, do not drown the early ones, the recurrence of x_t / g^t is convolved, g = max(|lam|, 1).
+    """
     L = z.shape[1]
     n = fft_length(L)
-    v = from_planar(absorb(lam, z, state)).transpose(1, 2)
-    kernel = from_planar(powers(lam, L)).T
+    lam_r, lam_i = split(lam)
+    modulus = torch.clip(torch.sqrt(lam_r**2 + lam_i**2), min=1)
+    g = torch.cat([modulus, modulus])
+    growth = g ** torch.arange(L, device=lam.device)[:, None]
+    v = from_planar(absorb(lam, z, state) / growth).transpose(1, 2)
+    kernel = from_planar(powers(lam / g, L)).T
     x = torch.fft.ifft(torch.fft.fft(v, n) * torch.fft.fft(kernel, n))
-    return planar(x[..., :L].transpose(1, 2))
+    return planar(x[..., :L].transpose(1, 2)) * growth
 
 
 Algorithm = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]

@@ -74,7 +74,3 @@ class Trainer:
             options = {"lengths": lengths, "algorithm": self.algorithm}
             logits, _ = apply_model(self.model, self.params, self.stats, x, **options)
         return to_numpy(logits)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Parameters and statistics by path, for a checkpoint that both frameworks read."""
-        return {name: to_numpy(value) for name, value in (self.params | self.stats).items()}

@@ -10,7 +10,7 @@ HEADER = """# Commands
 
 Made by `make docs` from the commands themselves; a test holds it to them.
 
-Exit codes: 0 ok, 1 a check failed, 2 usage, 3 nothing measured, 4 some cells failed, 130 interrupted.
+Exit codes: 0 ok, 1 a check failed, 2 usage, 3 nothing measured or incomparable, 4 some cells failed, 130 interrupted.
 """
 
 
@@ -20,7 +20,16 @@ def page():
     from cli import app
 
     group = typer.main.get_command(app)
-    return "\n".join([HEADER, *(section(name, command) for name, command in group.commands.items())])
+    return "\n".join([HEADER, *(section(name, command) for name, command in leaves(group.commands))])
+
+
+def leaves(commands, before=""):
+    """Commands by their full names, those of groups after them."""
+    for name, command in commands.items():
+        if hasattr(command, "commands"):
+            yield from leaves(command.commands, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def section(name, command):
@@ -34,6 +43,8 @@ def section(name, command):
 
 def default(param):
     value = param.default
+    if isinstance(getattr(param, "show_default", None), str):
+        return f"`{param.show_default}`" if param.show_default else ""
     if value in (None, [], ()):
         return ""
     if isinstance(value, list | tuple):

@@ -1,8 +1,9 @@
 """Brute force: count the operations that a framework's own trace of a call holds.
 
-One convention, as in docs/costs.md: real add or mul 1, complex add 2 and mul 6 (2 with a real
-number), matrix product 2 m k n (4 times that if complex), FFT 5 n log2 n (half if real), a sum
-one addition an element; everything else is free.
+One convention, as in docs/costs.md: real add, mul or division 1, complex add 2, mul 6 (2 with a
+real number) and division 11 (2 by a real number, 7 of one), matrix product 2 m k n (4 times that
+if complex), FFT 5 n log2 n (half if real), a sum one addition an element; exponentials, roots and
+moves are free.
 """
 
 import math
@@ -41,6 +42,10 @@ def equation_flops(equation, padded):
         return 2 * depth * out.size * (4 if is_complex else 1)
     if name == "mul":
         return out.size * (6 if is_complex else 1)
+    if name == "integer_pow":
+        return out.size
+    if name == "div":
+        return 0 if is_complex else out.size  # complex ones here are how jax scales the gradient of an FFT
     if name in {"add", "add_any"} and all(id(v) in padded for v in equation.invars):
         return 0  # two arrays padded with zeros are interleaved or put side by side: a move
     if name in {"add", "sub", "add_any"}:
@@ -86,7 +91,14 @@ def aten_flops(name, args, out):
         case "mul":
             both = is_complex and all(getattr(a, "is_complex", lambda: False)() for a in args[:2])
             return out.numel() * (6 if both else 2 if is_complex else 1)
-        case "add" | "sub":
+        case "div":
+            over, under = (getattr(a, "is_complex", lambda: False)() for a in args[:2])
+            return out.numel() * (11 if over and under else 7 if under else 2 if over else 1)
+        case "reciprocal":
+            return out.numel()
+        case "pow":
+            return 0 if hasattr(args[1], "numel") else out.numel()  # to an array of powers: by logarithms
+        case "add" | "sub" | "rsub":
             return out.numel() * (2 if is_complex else 1)
         case "sum":
             return first.numel() * (2 if is_complex else 1)

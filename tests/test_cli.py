@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from frameworks import INSTALLED
+
+from benchmark.sweeps.supervisor import descendants, is_running
 
 ROOT = Path(__file__).parent.parent
 FRAMEWORK = INSTALLED[0] if INSTALLED else ""
@@ -23,34 +26,65 @@ def rotbench(*words, cwd, check=0, env=None):
         cwd=cwd,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+        env={**os.environ, **(env or {})},
         timeout=300,
     )
     assert done.returncode == check, done.stdout + done.stderr
     return done.stdout, done.stderr
 
 
+HUGE = "9" * 25
 BAD = [
     (["speed", "--layer", "s6"], "unknown layer 's6'; known: rotrnn, lru, s4d, s5"),
     (["speed", "--algorithm", "quick"], "unknown algorithm 'quick'; known: auto, sequential"),
     (["speed", "--seq-len", "8:4:x2"], "seq-len: a range must rise"),
-    (["speed", "--seq-len", "-4"], "seq-len must be a positive integer or a range"),
+    (["speed", "--seq-len", "-4"], "seq-len must be a positive integer"),
+    (["speed", "--seq-len", HUGE], "seq-len must be a positive integer up to"),
+    (["speed", "--seq-len", "9" * 5000], "seq-len must be a positive integer up to"),
+    (["speed", "--seq-len", "1:10000:+1", "--batch", "1:10000:+1"], "cells, more than"),
     (["speed", "--batch", "-1"], "batch must be a positive integer"),
     (["speed", "--d-state", "0"], "d-state must be a positive integer"),
     (["speed", "--layer", "rotrnn", "--d-state", "100"], "d_state must be divisible by heads"),
     (["speed", "--layer", "rotrnn", "--d-state", "96"], "must be even, got 96/32 = 3"),
     (["speed", "--device", "tpu"], "unknown device 'tpu'; known: cpu, cuda"),
+    (["speed", "--device", "cpu:0"], "unknown device 'cpu:0'"),
     (["speed", "--framework", "mxnet"], "unknown framework 'mxnet'; known: torch, jax"),
     (["speed", "--threads", "x"], "Invalid value for '--threads'"),
+    (["speed", "--threads", "-1"], "threads must lie between 0"),
+    (["speed", "--seed", HUGE], "a seed must lie between 0 and"),
+    (["speed", "--budget-s", "nan"], "budget_s must be a positive number"),
+    (["speed", "--budget-s", "-1"], "budget_s must be a positive number"),
+    (["speed", "--processes", "0"], "processes must be a positive integer"),
+    (["speed", "--memory-limit", "much"], "memory_limit must be a size such as 8GiB"),
+    (["speed", "--precision", "fp8"], "unknown precision 'fp8'; known: fp32, tf32, bf16"),
+    (["speed", "--match", "size"], "match in command line: input should be 'none', 'state'"),
+    (["speed", "--retry", "broken"], "--retry takes oom, timeout"),
+    (["speed", "--preset", "huge"], "unknown preset 'huge'; known: quick, cpu, gpu, paper"),
+    (["speed", "--config", "nowhere.toml"], "no configuration at nowhere.toml"),
     (["speed", "--colour"], "No such option: --colour"),
     (["speed", "--set", "heads"], "--set reads name=value"),
+    (["speed", "--layer", "rotrnn", "--set", "max_phase=" + "9" * 400], "max_phase must be a finite number"),
+    (["sweep", "--metric", "beauty"], "unknown metric 'beauty'; known: speed, memory"),
+    (["plan", "--layer", "s6"], "unknown layer 's6'"),
+    (["flops", "--direction", "up"], "unknown direction 'up'; known: forward, forward+backward, step"),
+    (["gpu-hours", "--task", "lra-audio"], "unknown published task 'lra-audio'; known: lra-listops"),
+    (["gpu-hours", "--examples", "-1"], "examples must not be negative, got -1"),
     (["train", "mnist"], "unknown task 'mnist'; known: digits"),
-    (["train", "digits", "--epochs", "0"], "epochs must be a positive integer, got 0"),
-    (["train", "digits", "--lr", "-1"], "lr must be a positive number"),
-    (["train", "digits", "--d-model", "-2"], "d_model must be a positive integer, got -2"),
+    (["train", "digits", "--epochs", "0"], "epochs must be a positive integer"),
+    (["train", "digits", "--batch", "1258"], "batch must not exceed the 1257 training examples of digits, got 1258"),
+    (["train", "digits", "--lr", "-1"], "lr must lie in"),
+    (["train", "digits", "--weight-decay", "nan"], "weight_decay must lie in"),
+    (["train", "digits", "--d-model", "-2"], "d_model must be a positive integer up to 2,147,483,647, got -2"),
+    (["train", "digits", "--d-model", "0"], "d_model must be a positive integer up to 2,147,483,647, got 0"),
+    (["train", "digits", "--seed", "-1"], "a seed must lie between 0"),
     (["verify", "--dtype", "int8"], "unknown dtype 'int8'; known: float32, float64"),
     (["report", "nowhere"], "no results at nowhere"),
+    (["report", "two\nlines"], "no results at two lines"),
     (["report", "--format", "pdf"], "unknown format 'pdf'; known: html, md"),
+    (["report", "--format", ""], "format needs at least one of: html, md"),
+    (["results", "list", "nowhere"], "no results at nowhere"),
+    (["results", "prune", "--status", "broken"], "--status takes ok, oom, timeout"),
+    (["config", "show", "--preset", "huge"], "unknown preset 'huge'"),
     (["paint"], "No such command 'paint'"),
 ]
 
@@ -79,14 +113,14 @@ def test_a_missing_gpu_is_named_before_anything_is_measured(tmp_path):
 def test_a_file_in_the_folders_place(command, tmp_path):
     (tmp_path / "taken").write_text("mine")
     out, err = rotbench(*command, "--framework", FRAMEWORK, "--out", "taken", cwd=tmp_path, check=2)
-    assert "results cannot be written to taken" in err
+    assert "cannot write taken" in err
     assert out == ""
     assert (tmp_path / "taken").read_text() == "mine"
 
 
 def test_help_names_every_command(tmp_path):
     out, _ = rotbench("--help", cwd=tmp_path)
-    for command in ("verify", "speed", "train", "report", "list", "doctor"):
+    for command in ("verify", "speed", "memory", "sweep", "plan", "flops", "roofline", "gpu-hours", "train", "report"):
         assert command in out
 
 
@@ -105,17 +139,189 @@ def test_list_and_doctor(tmp_path):
         assert framework in out
 
 
+SMALL = ["--batch", "1", "--d-model", "4", "--d-state", "4", "--framework", FRAMEWORK]
+QUICK = [*SMALL, "--budget-s", "0.05", "--processes", "1"]
+
+
 @needs_framework
 def test_speed_then_report(tmp_path):
-    words = ["--layer", "lru,s4d", "--seq-len", "8:16:x2", "--batch", "1", "--d-model", "4", "--d-state", "4"]
-    out, err = rotbench("speed", *words, "--framework", FRAMEWORK, "--budget", "0.05", cwd=tmp_path)
+    words = ["speed", "--layer", "lru,s4d", "--seq-len", "8:16:x2", *QUICK]
+    out, err = rotbench(*words, cwd=tmp_path)
     assert "4 rows in results/runs/cells" in out
     assert len([line for line in err.splitlines() if line.startswith("[")]) == 4
     assert "\x1b" not in out + err
     assert len(list((tmp_path / "results/runs/cells").glob("*.parquet"))) == 4
+    out, err = rotbench(*words, cwd=tmp_path)
+    assert "4 rows" in out
+    assert not [line for line in err.splitlines() if line.startswith("[")]  # nothing was missing
     out, _ = rotbench("report", cwd=tmp_path)
     assert out.split() == ["results/report/report.md", "results/report/report.html"]
     assert "s4d" in (tmp_path / "results/report/report.html").read_text()
+
+
+@needs_framework
+def test_json_on_stdout_is_pure_and_strict(tmp_path):
+    words = ["--layer", "lru", "--seq-len", "8", *QUICK, "--json"]
+    for command in (["speed"], ["memory"], ["plan"], ["flops"]):
+        out, _ = rotbench(*command, *words, cwd=tmp_path)
+        assert json.loads(out, parse_constant=pytest.fail)
+    for command in (["results", "list", "--json"], ["config", "show", "--json"]):
+        assert json.loads(rotbench(*command, cwd=tmp_path)[0])
+
+
+@needs_framework
+def test_a_sweep_from_a_file_and_its_plan(tmp_path):
+    (tmp_path / "rotbench.toml").write_text(
+        "[sweep]\nlayer = ['lru']\nseq_len = '8:16:x2'\nbatch = 1\nd_model = 4\nd_state = 4\n"
+        f"framework = '{FRAMEWORK}'\nprocesses = 2\nbudget_s = 0.05\n"
+    )
+    out, _ = rotbench("plan", "--metric", "speed,memory", cwd=tmp_path)
+    assert "4 cells, 0 done" in out
+    out, _ = rotbench("sweep", cwd=tmp_path)
+    assert "Memory of one call" in out
+    assert "over the medians of 2 processes" in out
+    out, _ = rotbench("plan", "--metric", "speed,memory", cwd=tmp_path)
+    assert "4 cells, 4 done" in out
+    out, _ = rotbench("config", "show", cwd=tmp_path)
+    assert "rotbench.toml" in out
+
+
+@needs_framework
+def test_inline_measures_in_this_process(tmp_path):
+    out, _ = rotbench("speed", "--layer", "lru", "--seq-len", "8", *QUICK, "--inline", cwd=tmp_path)
+    assert "1 rows" in out
+
+
+@needs_framework
+def test_what_cannot_run_is_a_row_and_exit_3_or_4(tmp_path):
+    words = ["speed", "--layer", "lru", "--seq-len", "8", *QUICK]
+    out, _ = rotbench(*words, "--precision", "tf32", cwd=tmp_path, check=3)
+    assert "unsupported" in out
+    assert "tf32 is a format of GPUs" in out
+    out, _ = rotbench(*words, "--precision", "fp32,tf32", cwd=tmp_path, check=4)
+    assert "2 rows" in out
+
+
+@needs_framework
+def test_memory_that_runs_out_skips_larger_cells(tmp_path):
+    words = ["speed", "--layer", "lru", "--seq-len", "100000000,200000000", *QUICK, "--memory-limit", "2GiB"]
+    out, _ = rotbench(*words, cwd=tmp_path, check=3)
+    assert "oom" in out
+
+
+@needs_framework
+def test_interrupt_keeps_what_is_finished(tmp_path):
+    words = ["speed", "--layer", "lru", "--seq-len", "1:300:+1", *SMALL, "--budget-s", "0.05", "--processes", "1"]
+    running = subprocess.Popen(
+        [sys.executable, str(ROOT / "cli.py"), *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for line in running.stderr:
+        if line.startswith("[2/"):
+            break
+    below = descendants(running.pid)
+    os.killpg(running.pid, signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted; finished rows are kept" in err
+    assert len(list((tmp_path / "results/runs/cells").glob("*.parquet"))) >= 2
+    assert not any(is_running(pid) for pid in below)
+
+
+@needs_framework
+def test_interrupt_ends_verify_at_once(tmp_path):
+    running = subprocess.Popen(
+        [sys.executable, str(ROOT / "cli.py"), "verify", "--layer", "lru", "--framework", FRAMEWORK],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(3)
+    below = descendants(running.pid)
+    os.killpg(running.pid, signal.SIGINT)
+    running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert not any(is_running(pid) for pid in below)
+
+
+def test_who_stops_reading_changes_no_exit_code(tmp_path):
+    command = f"{sys.executable} {ROOT / 'cli.py'} list | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_terminal_without_utf_8(tmp_path):
+    out, _ = rotbench("list", cwd=tmp_path, env={"PYTHONIOENCODING": "latin-1"})
+    assert out.isascii()
+
+
+@needs_framework
+def test_what_lies_in_the_working_directory_is_not_imported(tmp_path):
+    (tmp_path / "benchmark").mkdir()
+    for name in ("benchmark/__init__.py", "random.py", "numpy.py"):
+        (tmp_path / name).write_text("raise SystemExit('imported from the working directory')\n")
+    out, _ = rotbench("speed", "--layer", "lru", "--seq-len", "8", *QUICK, cwd=tmp_path)
+    assert "1 rows" in out
+    rotbench("doctor", cwd=tmp_path)
+
+
+@needs_framework
+def test_flops_with_terms_and_counters(tmp_path):
+    words = [
+        "flops",
+        "--layer",
+        "lru,s4d",
+        "--seq-len",
+        "64",
+        *SMALL,
+        "--algorithm",
+        "chunked",
+        "--explain",
+        "--counters",
+    ]
+    out, _ = rotbench(*words, cwd=tmp_path)
+    assert f"{FRAMEWORK}" in out
+    assert "coverage" in out
+    assert "read-out, backward" in out
+    assert "real add 1" in out.lower()
+
+
+@needs_framework
+def test_roofline(tmp_path):
+    words = ["--framework", FRAMEWORK, "--budget-s", "0.05"]
+    out, _ = rotbench("roofline", *words, cwd=tmp_path)
+    assert "FLOP/s" in out
+
+
+@needs_framework
+def test_matched_sizes_are_told(tmp_path):
+    words = ["speed", "--layer", "lru,s5,rotrnn", "--seq-len", "8", *QUICK, "--match", "state", "--set", "heads=1"]
+    out, err = rotbench(*words, cwd=tmp_path)
+    assert "matched on real state size: s5" in err
+    assert "takes d_state 8, 8 against 8 (+0.0 %)" in err.replace("8.00", "8")
+    assert "3 rows" in out
+
+
+@needs_framework
+def test_results_commands(tmp_path):
+    rotbench("speed", "--layer", "lru", "--seq-len", "8,16", *QUICK, cwd=tmp_path)
+    out, _ = rotbench("results", "list", cwd=tmp_path)
+    cell = next(line for line in out.splitlines() if " speed " in line).split()[1]
+    out, _ = rotbench("results", "show", cell, cwd=tmp_path)
+    assert "median_ms" in out
+    out, _ = rotbench("results", "export", "--format", "csv", cwd=tmp_path)
+    assert len(out.splitlines()) == 3
+    out, _ = rotbench("results", "merge", "results/runs", "--out", "both", cwd=tmp_path)
+    assert "2 rows copied" in out
+    out, _ = rotbench("results", "prune", "both", "--status", "ok", cwd=tmp_path)
+    assert out.count("would delete") == 2
+    rotbench("results", "prune", "both", "--status", "ok", "--yes", cwd=tmp_path)
+    rotbench("results", "list", "both", cwd=tmp_path, check=3)
 
 
 def test_nothing_to_report_is_exit_3(tmp_path):
@@ -136,8 +342,8 @@ def test_train_and_its_row(tmp_path):
     assert (row.metric, row.task, row.layer) == ("train", "digits", "lru")
     assert 0 <= row.test_accuracy <= 1
     assert row.device_hours == row.train_wall_s / 3600
-    assert len(row.history["step_loss"]) == 25
-    assert json.dumps(row.recipe)
+    assert len(row.detail["history"]["step_loss"]) == 25
+    assert row.recipe.epochs == 1
 
 
 @needs_framework

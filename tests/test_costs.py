@@ -1,22 +1,22 @@
 """Cost formulas against brute force: the operations that the frameworks' own traces hold."""
 
-import math
-
 import counting
 import numpy as np
 import pytest
 from frameworks import INSTALLED
 
+from benchmark import backends
 from benchmark.spec import LAYERS, UserError
 from benchmark.spec.algorithms import algorithms_of, chunks, fft_length
 from benchmark.spec.costs import powers_flops
 
 BATCH, LENGTH = 2, 160  # more than one chunk; 2 L - 1 fits 320 = 5 * 64
+EXAMPLES = [(layer, label) for layer, spec in LAYERS.items() for label in spec.examples]
 
 
-def make(layer, **options):
-    example = next(iter(LAYERS[layer].examples.values()))
-    return LAYERS[layer](d_model=3, **(example | options))
+def make(layer, label=None, **options):
+    examples = LAYERS[layer].examples
+    return LAYERS[layer](d_model=3, **(examples[label or next(iter(examples))] | options))
 
 
 def counted(spec, framework, algorithm, backward):
@@ -62,19 +62,19 @@ def predicted(spec, algorithm, direction):
 
 @pytest.mark.parametrize("framework", INSTALLED)
 @pytest.mark.parametrize("bidirectional", [False, True])
-@pytest.mark.parametrize("layer", LAYERS)
-def test_forward_flops_are_exact(layer, bidirectional, framework):
-    spec = make(layer, bidirectional=bidirectional)
+@pytest.mark.parametrize(("layer", "label"), EXAMPLES)
+def test_forward_flops_are_exact(layer, label, bidirectional, framework):
+    spec = make(layer, label, bidirectional=bidirectional)
     for algorithm in algorithms_of(spec):
         assert counted(spec, framework, algorithm, False) == predicted(spec, algorithm, "forward"), algorithm
 
 
 @pytest.mark.parametrize("framework", INSTALLED)
 @pytest.mark.parametrize("bidirectional", [False, True])
-@pytest.mark.parametrize("layer", LAYERS)
-def test_backward_flops_are_close(layer, bidirectional, framework):
+@pytest.mark.parametrize(("layer", "label"), EXAMPLES)
+def test_backward_flops_are_close(layer, label, bidirectional, framework):
     """Within 7 %: the frameworks add a few small sums of their own, and differently."""
-    spec = make(layer, bidirectional=bidirectional)
+    spec = make(layer, label, bidirectional=bidirectional)
     for algorithm in algorithms_of(spec):
         found, expected = counted(spec, framework, algorithm, True), predicted(spec, algorithm, "forward+backward")
         if framework == "torch" and spec.per_channel and algorithm in {"fft", "vandermonde"}:
@@ -83,9 +83,35 @@ def test_backward_flops_are_close(layer, bidirectional, framework):
         assert found == pytest.approx(expected, rel=0.07), algorithm
 
 
-def test_step_flops():
-    spec = make("lru")
-    assert sum(spec.flops(1, 2, direction="step").values()) == 2 * (4 * 3 * 5 + 8 * 5 + 4 * 3 * 5 + 2 * 3)
+@pytest.mark.skipif("torch" not in INSTALLED, reason="counted in torch, which multiplies real by complex as such")
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize(("layer", "label"), EXAMPLES)
+def test_coefficient_flops_are_exact(layer, label, bidirectional):
+    """Products of matrices, the matrix exponential apart, and what is done to each entry."""
+    import torch
+
+    from layers_torch import recurrence
+
+    spec = make(layer, label, bidirectional=bidirectional)
+    params = {k: torch.tensor(v) for k, v in spec.init(0).items()}
+    found = counting.torch_flops(lambda: recurrence.coefficients(spec, params))
+    terms = spec.coefficient_flops
+    assert found == sum(terms.values()) - terms.get("matrix exponential", 0)
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="counted in torch")
+@pytest.mark.parametrize(("layer", "label"), EXAMPLES)
+def test_step_flops_are_exact(layer, label):
+    import torch
+
+    from layers_torch import recurrence
+
+    spec = make(layer, label, bidirectional=False)
+    params = {k: torch.tensor(v) for k, v in spec.init(0).items()}
+    state = torch.zeros((BATCH, *spec.state_shape), dtype=torch.complex64)
+    found = counting.torch_flops(lambda: recurrence._step(spec, params, torch.zeros(BATCH, 3), state))
+    terms = spec.flops(1, BATCH, direction="step")
+    assert found == sum(terms.values()) - terms.get("matrix exponential", 0)
 
 
 def test_auto_has_no_flops_of_its_own():
@@ -112,34 +138,62 @@ def test_powers_by_counting():
         assert powers_flops(count, 1) == 6 * products(count)
 
 
-def brute_traffic(spec, batch, length, backward):
-    """Items moved, by walking the stages of a shared recurrence and naming each array."""
-    sizes = {"u": batch * length * spec.d_model, "z": 2 * batch * length * spec.modes}
-    sizes |= {"y": sizes["u"], "x": sizes["z"], "dy": sizes["u"], "dx": sizes["z"], "G": sizes["z"], "du": sizes["u"]}
-    moved = spec.param_count
-    directions = range(2 if spec.bidirectional else 1)
-    stages = [["u", "z"]] + [["z", "x", "x"] for _ in directions] + [["u", "y"]]
+def stages(spec, backward):
+    """The arrays that each stage of a real call reads and writes, from the call itself."""
+    import torch
+
+    from layers_torch import recurrence as r
+    from layers_torch.array import planar, project, read_in, read_out
+    from layers_torch.scan import planar_scan, zero_state
+
+    params = {k: torch.tensor(v) for k, v in spec.init(0).items()}
+    u = torch.randn(BATCH, LENGTH, spec.d_model)
+    c = r.coefficients(spec, params)
+    if spec.per_channel:
+        from layers_torch.convolution import kernel
+
+        readouts = [c.C, *([c.C2] if spec.bidirectional else [])]
+        kernels = [kernel(c.lam, C * c.B, LENGTH) for C in readouts]
+        moved = [u, u, u, *(K for K in kernels for _ in range(2))]  # u by convolution and skip, y; K written and read
+        if backward:
+            moved += [u] * 3  # dy and u by the skip, du written
+            for K in kernels:
+                moved += [u, u, u, K, K, K]  # dy, u, du; K read, its gradient written and read
+        return list(params.values()), moved
+    z = project(u, read_in(c.B))
+    moved = [u, z, u, u]
+    for readout, reverse in ((c.C, False), (c.C2, True))[: 2 if spec.bidirectional else 1]:
+        x = planar_scan(planar(c.lam), z, zero_state(z), reverse, "sequential")
+        y = project(x, read_out(readout))
+        moved += [z, x, x]
+        if backward:
+            moved += [y, x, x, y, x, x, x, x]  # dy to dx; x, dy to dC; dx to G; G, x to dlam
     if backward:
-        moved += 2 * spec.param_count  # read again, gradients written
-        stages += [["dy", "dx", "x", "dy", "dx", "G", "G", "x"] for _ in directions]
-        stages += [["G", "u", "G", "du", "dy", "u"]]
-    return moved + sum(sizes[name] for stage in stages for name in stage)
+        moved += [z, u, z, u, u, u]  # G, u to dB; G to du; dy, u by the skip
+    return list(params.values()), moved
 
 
+@pytest.mark.skipif("torch" not in INSTALLED, reason="the arrays are torch's")
 @pytest.mark.parametrize("bidirectional", [False, True])
-@pytest.mark.parametrize("layer", ["rotrnn", "lru", "s5"])
+@pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("direction", ["forward", "forward+backward"])
-def test_traffic_of_shared_recurrences(layer, bidirectional, direction):
+def test_traffic_by_adding_up_real_arrays(layer, bidirectional, direction):
     spec = make(layer, bidirectional=bidirectional)
-    found = sum(spec.traffic_bytes(LENGTH, BATCH, direction, 4).values())
-    assert found == 4 * brute_traffic(spec, BATCH, LENGTH, direction != "forward")
+    params, moved = stages(spec, direction != "forward")
+    passes = 1 if direction == "forward" else 3  # parameters read again, their gradients written
+    expected = sum(a.nbytes for a in moved) + passes * sum(a.nbytes for a in params)
+    assert sum(spec.traffic_bytes(LENGTH, BATCH, direction, 4).values()) == expected
 
 
-def test_traffic_of_a_convolution():
-    spec, items = make("s4d"), BATCH * LENGTH * 3
-    kernel = 3 * LENGTH
-    expected = spec.param_count + 2 * items + items + 2 * kernel  # u for convolution and skip, y; K written and read
-    assert sum(spec.traffic_bytes(LENGTH, BATCH, "forward", 4).values()) == 4 * expected
+@pytest.mark.parametrize("framework", INSTALLED)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_state_size_and_step_traffic_by_the_state_that_comes_back(layer, framework):
+    spec = make(layer)
+    module = backends.layers(framework)
+    y, state = module.step(spec, spec.init(0), np.zeros((1, 3), np.float32))
+    assert spec.real_state_size == 2 * module.to_numpy(state)[0].size
+    moved = 2 * module.to_numpy(state).nbytes + 3 * module.to_numpy(y).nbytes + 4 * spec.param_count
+    assert sum(spec.traffic_bytes(1, 1, "step", 4).values()) == moved
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -149,7 +203,6 @@ def test_parameters_and_state_by_counting(layer, bidirectional):
     params = spec.init(3)
     assert {name: value.shape for name, value in params.items()} == spec.param_shapes
     assert spec.param_count == sum(value.size for value in params.values())
-    assert spec.real_state_size == 2 * math.prod(spec.state_shape)
 
 
 @pytest.mark.parametrize(("layer", "expected"), [("rotrnn", 8), ("lru", 10), ("s4d", 3 * 8), ("s5", 8)])

@@ -57,10 +57,12 @@ def test_imports_without(module, absent):
     child(f"import {module}", absent)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["speed", "--help"], ["--show-completion"]])
+@pytest.mark.parametrize("words", [["--help"], ["speed", "--help"], ["--show-completion"], []])
 def test_the_command_line_answers_without_the_slow_modules(words):
+    complete = {"_ROTBENCH_COMPLETE": "complete_bash", "COMP_WORDS": "rotbench spe", "COMP_CWORD": "1"}
     code = f"""
-import sys
+import os, sys
+os.environ.update({complete if not words else {}!r})
 sys.argv = ["rotbench", *{words!r}]
 import cli
 try:
@@ -79,6 +81,7 @@ def imports(path):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 @pytest.mark.parametrize("twin", ["layers_torch", "layers_jax"])

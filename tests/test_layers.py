@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from frameworks import INSTALLED, layers, precision, relative
 
-from benchmark.spec import LAYERS, Unsupported, UserError
+from benchmark.spec import LAYERS, Unsupported, UserError, reference
 from benchmark.spec.algorithms import algorithms_of
 
 frameworks = pytest.mark.parametrize("framework", INSTALLED)
@@ -39,6 +39,11 @@ def test_jax_refuses_float64_without_its_flag():
         ({"lengths": [0, 5]}, "integers from 1 to 5"),
         ({"lengths": [6, 5]}, "integers from 1 to 5"),
         ({"lengths": [5]}, "2 integers"),
+        ({"lengths": 5}, "2 integers"),
+        ({"lengths": [1.5, 2]}, "2 integers"),
+        ({"lengths": [True, True]}, "2 integers"),
+        ({"lengths": np.array([0, 9])}, "integers from 1 to 5"),
+        ({"u": U + 0j}, "inputs must be real"),
         ({"params": {"nu_log": np.zeros(4)}}, "theta_log is missing"),
     ],
 )
@@ -46,6 +51,24 @@ def test_refused(framework, change, message):
     arguments = {"params": SPEC.init(0), "u": U} | change
     with precision(framework, "float64"), pytest.raises(UserError, match=message):
         layers(framework).apply(SPEC, **arguments)
+
+
+@frameworks
+def test_lengths_of_the_framework_are_looked_at_too(framework):
+    from importlib import import_module
+
+    lengths = import_module(f"layers_{framework}.array").asarray(np.array([0, 9], np.int32))
+    with pytest.raises(UserError, match="integers from 1 to 5"):
+        layers(framework).apply(SPEC, SPEC.init(0), U, lengths=lengths)
+
+
+@frameworks
+def test_other_calls_refuse_in_their_own_words(framework):
+    module, params = layers(framework), SPEC.init(0)
+    with pytest.raises(UserError, match="w must have the shape of the inputs"):
+        module.vjp(SPEC, params, U, U[:, :2])
+    with pytest.raises(UserError, match=r"inputs of a step must be \(batch, d_model = 3\), got \(2, 5, 3\)"):
+        module.step(SPEC, params, U)
 
 
 @frameworks
@@ -126,16 +149,65 @@ def test_gradcheck(algorithm, reverse):
     ]
     scan = layers("torch").scan
     assert torch.autograd.gradcheck(lambda lam, v, state: scan(lam, v, state, reverse, algorithm), parts)
+    assert torch.autograd.gradgradcheck(lambda lam, v, state: scan(lam, v, state, reverse, algorithm), parts)
 
 
-@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's own check")
-def test_a_second_derivative_is_refused_clearly():
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's own transforms")
+@pytest.mark.parametrize("algorithm", ["sequential", "associative", "chunked", "fft"])
+def test_torch_func(algorithm):
     import torch
 
-    lam = torch.ones(2, dtype=torch.complex128, requires_grad=True)
-    total = layers("torch").scan(lam, torch.ones(1, 3, 2) + 0j).real.sum()
-    with pytest.raises(Unsupported, match="no second derivative"):
-        torch.autograd.grad(total, lam, create_graph=True)
+    lam, v = torch.tensor([0.9 + 0.1j, 0.5], dtype=torch.complex128), torch.randn(3, 6, 2, dtype=torch.complex128)
+
+    def energy(v):
+        return layers("torch").scan(lam, v[None], algorithm=algorithm).abs().pow(2).sum()
+
+    together = torch.func.vmap(torch.func.grad(energy))(v)
+    apart = torch.stack([torch.func.grad(energy)(row) for row in v])
+    assert torch.allclose(together, apart)
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="a torch context")
+def test_vjp_in_no_grad():
+    import torch
+
+    with torch.no_grad():
+        y, gradients, _ = layers("torch").vjp(SPEC, SPEC.init(0), U, U)
+    assert not y.requires_grad
+    assert gradients["nu_log"].abs().sum() > 0
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's own dtypes")
+def test_lengths_of_any_integer_dtype():
+    import torch
+
+    expected = layers("torch").apply(SPEC, SPEC.init(0), U, lengths=[2, 1], return_state=True)[1]
+    for dtype in (torch.uint8, torch.int8, torch.int32):
+        lengths = torch.tensor([2, 1], dtype=dtype)
+        found = layers("torch").apply(SPEC, SPEC.init(0), U, lengths=lengths, return_state=True)[1]
+        assert torch.equal(found, expected)
+
+
+@frameworks
+def test_a_decay_that_has_underflowed(framework):
+    """lam = 0: no logarithm of it may be taken, also not for a gradient."""
+    spec = LAYERS["s4d"](d_model=2, d_state=4)
+    params = {k: v.astype(np.float64) for k, v in spec.init(0).items()}
+    params["log_dt"][0], params["log_A_real"][0] = 3, 6
+    u = np.random.default_rng(0).standard_normal((1, 7, 2))
+    with precision(framework, "float64"):
+        for algorithm in algorithms_of(spec):
+            y, gradients, du = layers(framework).vjp(spec, params, u, u, algorithm=algorithm)
+            assert relative(layers(framework).to_numpy(y), reference.apply(spec, params, u)) < 1e-10, algorithm
+            assert all(np.isfinite(layers(framework).to_numpy(g)).all() for g in (*gradients.values(), du)), algorithm
+
+
+@frameworks
+def test_a_real_state_and_integer_inputs(framework):
+    with precision(framework, "float64"):
+        found = layers(framework).apply(SPEC, SPEC.init(0), np.ones((2, 3, 3), np.int64), state=np.ones((2, 4)))
+        same = layers(framework).apply(SPEC, SPEC.init(0), np.ones((2, 3, 3)), state=np.ones((2, 4)) + 0j)
+    assert relative(layers(framework).to_numpy(found), layers(framework).to_numpy(same)) < 1e-6
 
 
 @pytest.mark.skipif("jax" not in INSTALLED, reason="a jax object")

@@ -1,36 +1,26 @@
 """Axes to cells, cells to ids, and jobs in processes of their own."""
 
-import time
-from pathlib import Path
-
 import pytest
 from frameworks import INSTALLED
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.spec import LAYERS, UserError
-from benchmark.sweeps import plan
+from benchmark.sweeps import combine, plan
 from benchmark.sweeps.cell import Cell, layer_spec
+from benchmark.sweeps.config import Sweep
 from benchmark.sweeps.grid import numbers, options, words
-from benchmark.sweeps.process import run_job, worker_environment
-from benchmark.sweeps.run import row_of, run_cells
+from benchmark.sweeps.outcome import Outcome
+from benchmark.sweeps.process import worker_environment
+from benchmark.sweeps.run import is_larger
 
-AXES = {
-    "layers": ["lru"],
-    "frameworks": [INSTALLED[0]] if INSTALLED else [],
-    "algorithms": ["auto"],
-    "seq_lens": ["8"],
-    "batches": ["2"],
-    "d_models": ["4"],
-    "d_states": ["64"],
-    "directions": ["forward"],
-    "dtypes": ["float32"],
-    "device": "cpu",
-    "threads": 1,
-    "settings": [],
-    "seed": 0,
-}
+FRAMEWORK = INSTALLED[0] if INSTALLED else ""
+SMALL = {"layer": "lru", "framework": FRAMEWORK, "seq_len": 8, "batch": 2, "d_model": 4, "d_state": 64, "threads": 1}
 needs_framework = pytest.mark.skipif(not INSTALLED, reason="plans cells of an installed framework")
+
+
+def cells_of(metrics=("speed",), **changes):
+    return plan.sweep_cells(Sweep.model_validate(SMALL | changes), list(metrics))
 
 
 @pytest.mark.parametrize(
@@ -84,31 +74,62 @@ def test_bad_options_list_the_known_ones(setting):
 
 @needs_framework
 def test_cells_are_the_product_of_the_axes():
-    cells = plan.speed_cells(**(AXES | {"layers": ["lru,s5"], "seq_lens": ["8:32:x2"], "directions": ["forward,step"]}))
-    assert len(cells) == 2 * (3 + 1)  # a step has no length
+    cells = cells_of(layer="lru,s5", seq_len="8:32:x2", direction="forward,step", replicates=2)
+    assert len(cells) == 2 * (3 + 1) * 2  # a step has no length
     assert len({cell.id for cell in cells}) == len(cells)
+    assert len(cells_of(("speed", "memory"))) == 2
 
 
 @needs_framework
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"layers": ["s6"]}, "unknown layer 's6'; known: rotrnn, lru, s4d, s5"),
-        ({"frameworks": ["tensorflow"]}, "unknown framework 'tensorflow'; known: torch, jax"),
-        ({"algorithms": ["quick"]}, "unknown algorithm 'quick'"),
-        ({"directions": ["back"]}, "unknown direction 'back'; known: forward, forward\\+backward, step"),
-        ({"dtypes": ["bf16"]}, "unknown dtype 'bf16'; known: float32, float64"),
+        ({"layer": "s6"}, "unknown layer 's6'; known: rotrnn, lru, s4d, s5"),
+        ({"framework": "tensorflow"}, "unknown framework 'tensorflow'; known: torch, jax"),
+        ({"algorithm": "quick"}, "unknown algorithm 'quick'"),
+        ({"direction": "back"}, "unknown direction 'back'; known: forward, forward\\+backward, step"),
+        ({"dtype": "bf16"}, "unknown dtype 'bf16'; known: float32, float64"),
+        ({"precision": "fp8"}, "unknown precision 'fp8'; known: fp32, tf32, bf16"),
+        ({"cache": "warm"}, "unknown cache 'warm'; known: hot, cold"),
         ({"device": "tpu"}, "unknown device 'tpu'; known: cpu, cuda"),
-        ({"threads": 10**6}, "threads must lie between 1 and"),
-        ({"seed": -1}, "seed must not be negative"),
-        ({"layers": ["rotrnn"], "d_states": ["100"]}, "divisible by heads"),
-        ({"directions": ["step"], "settings": ["bidirectional=true"]}, "carried state"),
+        ({"threads": 10**6}, "threads must lie between 0"),
+        ({"threads": -1}, "threads must lie between 0"),
+        ({"seed": -1}, "seed must lie between 0"),
+        ({"replicates": 0}, "replicates must be a positive integer"),
+        ({"layer": "rotrnn", "d_state": 100}, "divisible by heads"),
+        ({"direction": "step", "set": "bidirectional=true"}, "carried state"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_at_once(change, message):
     with pytest.raises(UserError, match=message) as caught:
-        plan.speed_cells(**(AXES | change))
+        cells_of(**change)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"budget_s": -1}, "budget_s must be a positive number"),
+        ({"budget_s": float("nan")}, "budget_s must be a positive number"),
+        ({"target": 0}, "target must be a positive number"),
+        ({"processes": 0}, "processes must be a positive integer"),
+    ],
+)
+def test_efforts_are_checked(change, message):
+    with pytest.raises(UserError, match=message):
+        plan.plan_of(Sweep.model_validate(change))
+
+
+@pytest.mark.parametrize("text", ["8 parsecs", "-1GiB", "GiB", "", "nan", "inf", "0"])
+def test_memory_limits_are_sizes(text):
+    with pytest.raises(UserError, match="memory_limit"):
+        plan.limits_of(Sweep(memory_limit=text))
+
+
+def test_limits():
+    assert plan.limits_of(Sweep(memory_limit="2GiB")).memory_bytes == 2 << 30
+    with pytest.raises(UserError, match="timeout_s"):
+        plan.limits_of(Sweep(timeout_s=0))
 
 
 def cell(**changes):
@@ -122,103 +143,68 @@ def test_ids_hang_on_the_contents_alone():
     assert cell().id == cell().id
     assert cell().id == Cell.model_validate_json(cell().model_dump_json()).id
     assert cell().id != cell(seq_len=9).id
-    assert cell().id == "884ddd7b0e274b49"
+    assert cell().id == "3f68036148512b82"
 
 
 def test_a_cell_gives_its_spec_back():
     assert cell().spec == LAYERS["lru"](d_model=4, d_state=6)
 
 
-@needs_framework
-@pytest.mark.parametrize("framework", INSTALLED)
-def test_cells_become_rows(framework, tmp_path):
-    seen = []
-    rows = run_cells(
-        [cell(framework=framework), cell(framework=framework, direction="step", seq_len=None)],
-        tmp_path,
-        plan={"budget_s": 0.05, "warmup_s": 0.0},
-        on_row=seen.append,
-    )
-    assert rows == seen
-    for row in rows:
-        assert (row.status, row.reason) == ("ok", None)
-        assert 0 < row.ci_low_ms <= row.median_ms <= row.ci_high_ms
-        assert row.gate_error < 1e-5
-        assert row.flops > 0
-        assert row.peak_rss_bytes > 1e7
-        assert (row.compile_s is None) == (framework == "torch")
-    assert len(list((tmp_path / "cells").glob("*.parquet"))) == 2
+def test_ids_do_not_hang_on_defaults_and_options_that_came_later():
+    assert cell().id == cell(cache="hot", precision="fp32", replicate=0).id
+    assert "gamma" not in cell().canonical_json
+    spec = layer_spec("lru", 4, 6, {"gamma": "none"})
+    assert cell(options=spec.options).id != cell().id
 
 
-@pytest.fixture
-def job(tmp_path, monkeypatch):
-    """Run a function's source as a job."""
-
-    def run(body, **options):
-        (tmp_path / "jobs_for_tests.py").write_text(f"import os, sys, time\ndef job(payload, emit):\n    {body}\n")
-        return run_job("jobs_for_tests:job", {}, {"PYTHONPATH": str(tmp_path)}, **options)
-
-    return run
-
-
-def test_a_job_answers_and_tells_of_its_progress(job):
-    events = []
-    outcome = job("emit(event='progress', done=1); return {'x': 1}", on_event=events.append)
-    assert (outcome.status, outcome.result) == ("ok", {"x": 1})
-    assert events == [{"event": "progress", "done": 1}]
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "reason"),
-    [
-        ("raise KeyError('lost')", "failed", "KeyError: 'lost'"),
-        ("from benchmark.spec import UserError; raise UserError('no')", "failed", "no"),
-        ("from benchmark.spec import Unsupported; raise Unsupported('never')", "unsupported", "never"),
-        ("os.abort()", "crashed", "killed by SIGABRT"),
-        ("os.kill(os.getpid(), 9)", "crashed", "killed by SIGKILL"),
-        ("os._exit(0)", "failed", "exit code 0 and no result"),
-        ("os._exit(3)", "failed", "exit code 3 and no result"),
-        ("print('noise', flush=True); sys.exit(5)", "failed", "exit code 5 and no result"),
-    ],
-)
-def test_every_end_of_a_job_is_told_apart(job, body, status, reason):
-    outcome = job(body)
-    assert outcome.status == status
-    assert reason in outcome.reason
-
-
-def test_a_hanging_job_is_killed_with_its_children(job):
-    start = time.monotonic()
-    outcome = job(
-        "import subprocess; p = subprocess.Popen(['sleep', '60']); "
-        "print(p.pid, file=sys.stderr, flush=True); time.sleep(60)",
-        timeout_s=3,
-    )
-    assert outcome.status == "timeout"
-    assert "no result within 3 s" in outcome.reason
-    assert time.monotonic() - start < 20
-    child = int(outcome.stderr_tail.split()[-1])
-    for _ in range(50):
-        if not _alive(child):
-            return
-        time.sleep(0.1)
-    pytest.fail("the child of a killed job still runs")
-
-
-def _alive(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
+def test_a_row_gives_its_cell_back():
+    row = combine.row_of(cell(direction="step", seq_len=None), [Outcome("failed", reason="no")], {})
+    assert row.cell == cell(direction="step", seq_len=None)
+    assert row.cell.id == row.cell_id
 
 
 def test_a_failed_cell_is_a_row():
-    from benchmark.sweeps.process import Outcome
-
-    row = row_of(cell(), Outcome("failed", reason="no", stderr_tail="last words"), {})
-    assert (row.status, row.reason, row.notes) == ("failed", "no", {"stderr_tail": "last words"})
+    outcomes = [Outcome("ok", result={}), Outcome("crashed", reason="by SIGSEGV", output_tail="last words")]
+    row = combine.row_of(cell(), outcomes, {})
+    assert (row.status, row.reason, row.detail) == ("crashed", "by SIGSEGV", {"output_tail": "last words"})
     assert row.median_ms is None
+
+
+def result(samples, **more):
+    detail = {"inner": 1, "warmup_ms": [9.0], "interval_ms": [1, 2], "device_name": "cpu"}
+    return {"samples_ms": samples, "rss_peak_bytes": int(max(samples)), "detail": detail | more}
+
+
+def test_statistics_rest_on_the_processes():
+    medians = [1.0, 1.1, 1.21]
+    row = combine.row_of(cell(), [Outcome("ok", result=result([m, m, m])) for m in medians], {})
+    assert row.process_medians_ms == medians
+    assert row.median_ms == pytest.approx(1.1)
+    assert row.ci_low_ms == pytest.approx(1.1 * 1.1 ** -(4.302653 / 3**0.5), rel=1e-5)  # Student, 2 degrees
+    assert row.samples_ms == [m for m in medians for _ in range(3)]
+    assert row.detail["device_name"] == "cpu"
+    assert row.detail["process_samples"] == [3, 3, 3]
+
+
+def test_one_process_has_an_interval_of_its_own():
+    row = combine.row_of(cell(), [Outcome("ok", result=result([1.0, 2.0, 3.0]))], {})
+    assert (row.median_ms, row.ci_low_ms, row.ci_high_ms) == (2.0, 1.0, 3.0)
+
+
+def test_energy_is_that_of_a_call_or_unknown():
+    long = [Outcome("ok", result=result([100.0] * 3, energy_sampled_j=8.0))]
+    assert combine.row_of(cell(), long, {}).energy_j == 2.0  # three samples and one warm-up
+    short = [Outcome("ok", result=result([1.0] * 3, energy_sampled_j=8.0))]
+    assert combine.row_of(cell(), short, {}).energy_j is None
+
+
+def test_larger_cells():
+    base = cell(seq_len=100, batch=2)
+    assert is_larger(cell(seq_len=200, batch=2), base)
+    assert is_larger(cell(seq_len=200, batch=4), base)
+    assert not is_larger(cell(seq_len=200, batch=1), base)
+    assert not is_larger(base, base)
+    assert not is_larger(cell(seq_len=200, batch=2, dtype="float64"), base)
 
 
 def test_the_worker_environment():

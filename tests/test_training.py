@@ -76,9 +76,6 @@ class Fake:
     def evaluate(self, inputs, lengths):
         return np.eye(3)[np.zeros(len(inputs), int)]
 
-    def arrays(self):
-        return {}
-
 
 def test_the_order_of_batches_hangs_on_seed_and_epoch_alone():
     split = toy_splits().train

@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 
 from benchmark.backends import FRAMEWORKS
+from benchmark.metrics.machine import governor
 
 PACKAGES = ("rotbench", *FRAMEWORKS, "jaxlib", "optax", "numpy")
 
@@ -23,6 +24,7 @@ def environment() -> dict[str, Any]:
         "cpus": psutil.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
         "load_1min": os.getloadavg()[0],
+        "cpu_governor": governor(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "versions": versions(),

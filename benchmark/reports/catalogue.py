@@ -2,10 +2,12 @@
 
 from typing import Any, get_args, get_type_hints
 
+from benchmark import backends
 from benchmark.reports import numbers as n
 from benchmark.reports.tables import Table
 from benchmark.spec import LAYERS
 from benchmark.spec.algorithms import SCANS, VANDERMONDE
+from benchmark.sweeps.config import Resolved
 from benchmark.tasks import TASKS
 
 
@@ -44,6 +46,23 @@ def task_table() -> Table:
         rows,
         frozenset({"length", "classes", "chance"}),
     )
+
+
+def framework_table() -> Table:
+    """Every framework, and whether it is installed here."""
+    here = backends.installed()
+    rows = [[name, "yes" if name in here else f"no: pip install 'rotbench[{name}]'"] for name in backends.FRAMEWORKS]
+    return Table("Frameworks", ["framework", "installed"], rows)
+
+
+def settings_table(resolved: Resolved) -> Table:
+    """Every setting of a sweep with its value and where that comes from."""
+    values = resolved.sweep.model_dump(by_alias=True)
+    rows = [
+        [name, ", ".join(map(str, v)) if isinstance(v, list) else str(v), resolved.origins[name]]
+        for name, v in values.items()
+    ]
+    return Table("Settings of a sweep", ["setting", "value", "from"], rows)
 
 
 def doctor_table(found: dict[str, Any]) -> Table:

@@ -5,28 +5,29 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from benchmark.reports.labels import algorithm, variants
 from benchmark.spec import LAYERS
 from benchmark.store.row import Row
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 
 
 def speed_charts(rows: list[Row]) -> list[tuple[str, dict[str, Any]]]:
     """Median time over sequence length with its interval, one chart a direction that has several lengths."""
+    timed = [r for r in rows if r.median_ms is not None and r.seq_len is not None]
+    words = variants(timed, ("batch", "d_model", "d_state"))
     table = pd.DataFrame(
         {
             "length": r.seq_len,
             "layer": r.layer,
-            "framework": f"{r.framework} {r.algorithm}, {r.dtype}, {r.device}",
-            "group": f"{r.batch}/{r.d_model}/{r.d_state}/{r.options}/{r.threads}",
+            "framework": ", ".join(part for part in (r.framework, algorithm(r), words[r.cell_id]) if part),
             "direction": r.direction,
             "median": r.median_ms,
             "low": r.ci_low_ms,
             "high": r.ci_high_ms,
         }
-        for r in rows
-        if r.median_ms is not None and r.seq_len is not None
+        for r in timed
     )
     if table.empty:
         return []
@@ -53,7 +54,6 @@ def _speed_chart(table: pd.DataFrame) -> dict[str, Any]:
     line = base.mark_line(point=True, opacity=1).encode(
         y=alt.Y("median:Q", **vertical),
         strokeDash=dashes.legend(symbolType="stroke", symbolSize=400, symbolStrokeWidth=2),
-        detail="group:N",
         tooltip=[
             "layer",
             "framework",
@@ -63,9 +63,7 @@ def _speed_chart(table: pd.DataFrame) -> dict[str, Any]:
             alt.Tooltip("high", format=".4s"),
         ],
     )
-    band = base.mark_area(opacity=0.3).encode(
-        y=alt.Y("low:Q", **vertical), y2="high:Q", detail=["group:N", "framework:N"]
-    )
+    band = base.mark_area(opacity=0.3).encode(y=alt.Y("low:Q", **vertical), y2="high:Q", detail="framework:N")
     return _finish(band + line)
 
 
@@ -108,7 +106,11 @@ def accuracy_chart(rows: list[Row]) -> dict[str, Any] | None:
 
 def _by_layer() -> alt.Color:
     names = list(LAYERS)
-    return alt.Color("layer:N", title="layer", scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])))
+    return alt.Color(
+        "layer:N",
+        title="layer",
+        scale=alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))]),
+    )
 
 
 def _finish(chart: Any) -> dict[str, Any]:

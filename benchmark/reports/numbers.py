@@ -50,8 +50,14 @@ def error(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """A confidence interval."""
-    return MISSING if low is None or high is None else f"{significant(low)} to {significant(high)}"
+    """A confidence interval, unless it is so wide that it says nothing.
+
+    >>> interval(1.0, 2.0), interval(0.001, 7.0)
+    ('1.00 to 2.00', 'wider than x10')
+    """
+    if low is None or high is None:
+        return MISSING
+    return "wider than x10" if high > 10 * low else f"{significant(low)} to {significant(high)}"
 
 
 def duration(seconds: float | None) -> str:

@@ -1,17 +1,34 @@
 """One line for a finished cell."""
 
 from benchmark.reports import numbers as n
+from benchmark.reports.labels import algorithm
 from benchmark.store.row import Row
 
 
 def line(row: Row, done: int, of: int) -> str:
     """What was measured and what came out, after its number among all."""
     where = row.task or (f"length {n.count(row.seq_len)}" if row.seq_len else "")
-    what = " ".join(part for part in (row.framework, row.layer, row.algorithm, row.direction, where) if part)
+    what = " ".join(part for part in (row.framework, row.layer, algorithm(row), row.direction, where) if part)
+    return f"[{done}/{of}] {what}: {_result(row)}"
+
+
+def _result(row: Row) -> str:
     if row.status != "ok":
-        result = f"{row.status}: {row.reason}"
-    elif row.metric == "train":
-        result = f"test accuracy {n.percent(row.test_accuracy)} in {n.duration(row.train_wall_s)}"
-    else:
-        result = f"{n.significant(row.median_ms)} ms [{n.interval(row.ci_low_ms, row.ci_high_ms)}]"
-    return f"[{done}/{of}] {what}: {result}"
+        return f"{row.status}: {row.reason}"
+    match row.metric:
+        case "train":
+            return f"test accuracy {n.percent(row.test_accuracy)} in {n.duration(row.train_wall_s)}"
+        case "memory":
+            return f"RSS +{n.scaled(row.rss_delta_bytes, 'B')}, peak {n.scaled(row.rss_peak_bytes, 'B')}"
+    return f"{n.significant(row.median_ms)} ms [{n.interval(row.ci_low_ms, row.ci_high_ms)}]{_warning(row)}"
+
+
+def _warning(row: Row) -> str:
+    """The first warning of any process, if there is one."""
+    said = [word for words in _lists(row.detail.get("warnings", [])) for word in words]
+    return f" ({said[0]})" if said else ""
+
+
+def _lists(value: list[object]) -> list[list[str]]:
+    """One list a process: where all processes agree there is only one."""
+    return value if value and isinstance(value[0], list) else [value]  # type: ignore[list-item,return-value]

@@ -8,8 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.reports import numbers as n
-from benchmark.reports.results import cost_table, failure_table, latest, speed_table, training_table
+from benchmark.reports.labels import algorithm, variants
+from benchmark.reports.results import (
+    cost_table,
+    failure_table,
+    latest,
+    memory_table,
+    speed_table,
+    training_table,
+)
+from benchmark.reports.roofline import ceilings, roofline_table
 from benchmark.reports.tables import Table, to_markdown
+from benchmark.store.files import write_whole
 from benchmark.store.row import Row
 
 
@@ -29,38 +39,45 @@ def build(rows: Sequence[Row], bad: Sequence[tuple[Path, str]] = ()) -> Report:
     last = latest(rows)
     speed = [r for r in last if r.metric == "speed" and r.status == "ok"]
     training = [r for r in last if r.metric == "train" and r.status == "ok"]
+    held = [r for r in last if r.metric == "memory" and r.status == "ok"]
+    tops = ceilings(last)
     failed = [r for r in last if r.status != "ok"]
     tables = [
-        *([speed_table(speed, "Speed over sequence length")] if speed else []),
-        *([cost_table(speed)] if speed else []),
+        *([speed_table(speed, "Speed over sequence length", tops)] if speed else []),
+        *([roofline_table(list(tops.values()))] if tops else []),
+        *([memory_table(held)] if held else []),
+        *([cost_table([*speed, *held])] if speed or held else []),
         *([training_table(training, "Accuracy and device-hours")] if training else []),
-        *([failure_table(failed)] if failed else []),
+        *([failure_table(last)] if failed else []),
     ]
     findings = [*_speed_findings(speed), *_training_findings(training)] or ["Nothing has been measured yet."]
     return Report(findings, tables, _caveats(rows, last, bad), _machines(last), last)
 
 
 def _speed_findings(rows: list[Row]) -> list[str]:
-    """For each framework and direction, the layers at the greatest length by their time, with intervals."""
+    """For each framework, direction and variant, the layers at the greatest length by their time."""
+    timed = [r for r in rows if r.seq_len and r.median_ms]
+    words = variants(timed, ("batch", "d_model"))
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for r in timed:
+        common = ", ".join(word for word in words[r.cell_id].split(", ") if word.split("=")[0] not in r.options)
+        groups.setdefault((r.framework, r.direction or "", common), []).append(r)
     found = []
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for r in rows:
-        if r.seq_len and r.median_ms:
-            groups.setdefault((r.framework, r.direction, r.dtype, r.device, r.batch, r.d_model, r.threads), []).append(
-                r
-            )
-    for (framework, direction, dtype, device, batch, d_model, threads), members in groups.items():
+    for key, members in groups.items():
         longest = max(r.seq_len or 0 for r in members)
         ranked = sorted((r for r in members if r.seq_len == longest), key=lambda r: r.median_ms or 0)
-        times = ", ".join(
-            f"{r.layer} ({r.algorithm}) {n.significant(r.median_ms)} ms [{n.interval(r.ci_low_ms, r.ci_high_ms)}]"
+        own = variants(ranked)
+        times = "; ".join(
+            f"{_who(r, own[r.cell_id])} {n.significant(r.median_ms)} ms [{n.interval(r.ci_low_ms, r.ci_high_ms)}]"
             for r in ranked
         )
-        found.append(
-            f"{framework}, {direction}, length {n.count(longest)}, batch {batch}, d_model {d_model}, {dtype}, {device}"
-            f" with {threads} threads: {times}."
-        )
+        found.append(f"{', '.join(part for part in key if part)}, length {n.count(longest)}: {times}.")
     return found
+
+
+def _who(row: Row, variant: str) -> str:
+    """A layer with what tells it from the others of a list."""
+    return f"{row.layer} ({', '.join(part for part in (algorithm(row), variant) if part)})"
 
 
 def _training_findings(rows: list[Row]) -> list[str]:
@@ -73,8 +90,8 @@ def _training_findings(rows: list[Row]) -> list[str]:
 
 def _caveats(rows: Sequence[Row], last: Sequence[Row], bad: Sequence[tuple[Path, str]]) -> list[str]:
     said = [
-        "A time is the median over synchronised calls in one process, with the bootstrap 95 % interval of that median. "
-        "Spread between processes is not in it, so overlapping or nearby intervals decide nothing.",
+        "A time is the geometric mean of the medians of several fresh processes, with Student's 95 % interval; of a "
+        "single process it is that process's median with its bootstrap interval: spread between processes is missing.",
         "Speed is compared at the sizes given, which are not matched in parameters or state; both are in the tables.",
     ]
     if any(r.metric == "train" for r in last):
@@ -94,15 +111,16 @@ def _machines(rows: Sequence[Row]) -> list[str]:
     lines: dict[str, int] = {}
     for r in rows:
         e = r.environment
-        versions = ", ".join(f"{name} {version}" for name, version in e.get("versions", {}).items())
-        commit = (e.get("commit") or "no commit")[:12] + (" (modified)" if e.get("dirty") else "")
+        listed = e.get("versions")
+        versions = ", ".join(f"{k} {v}" for k, v in listed.items()) if isinstance(listed, dict) else "versions unknown"
+        commit = str(e.get("commit") or "no commit")[:12] + (" (modified)" if e.get("dirty") else "")
         parts = [
             f"{e.get('cpu', 'unknown processor')}, {e.get('cpus', '?')} CPUs",
             f"{n.scaled(e.get('memory_bytes'), 'B')} memory",
             f"{e.get('system', '')}, Python {e.get('python', '?')}",
             versions,
             commit,
-            f"device {r.notes.get('device_name', r.device)}",
+            f"device {r.detail.get('device_name', r.device)}",
         ]
         line = "; ".join(parts)
         lines[line] = lines.get(line, 0) + 1
@@ -146,16 +164,19 @@ def _script_json(value: Any) -> str:
     return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
 
 
+FORMATS = ("html", "md")
+
+
 def write(report: Report, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write the report in each format and return the paths, in the order of the formats."""
+    """Write the report in each format and return the paths, in the order of the formats.
+
+    Raises:
+        UserError: if the folder cannot be written; nothing half-written is left.
+    """
     makers = {"html": ("report.html", to_html), "md": ("report.md", to_text)}
-    folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for form in formats:
         name, make = makers[form]
-        path = folder / name
-        staged = path.with_suffix(path.suffix + ".part")
-        staged.write_text(make(report), encoding="utf-8")
-        staged.replace(path)
-        paths.append(path)
+        write_whole(folder / name, make(report))
+        paths.append(folder / name)
     return paths

@@ -4,6 +4,7 @@ import io
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 
@@ -25,10 +26,14 @@ class Table:
     optional: tuple[str, ...] = ()
 
 
-def to_terminal(table: Table, width: int | None = None, color: bool = False) -> str:
-    """The table in box characters; without a width nothing is cut off, folded or left out."""
+def to_terminal(table: Table, width: int | None = None, color: bool = False, encoding: str = "utf-8") -> str:
+    """The table in box characters, of ASCII where the encoding has no others.
+
+    Without a width nothing is cut off, folded or left out.
+    """
     table = narrowed(table, width) if width else table
-    drawn = RichTable(title=table.title, title_justify="left", caption_justify="left")
+    plain = not encoding.lower().replace("-", "").startswith("utf")
+    drawn = RichTable(title=table.title, title_justify="left", box=box.ASCII2 if plain else box.HEAVY_HEAD)
     for name in table.columns:
         justify: Literal["left", "right"] = "right" if name in table.numeric else "left"
         drawn.add_column(name, justify=justify, overflow="fold", no_wrap=name in table.numeric, min_width=4)
@@ -47,7 +52,8 @@ def to_terminal(table: Table, width: int | None = None, color: bool = False) -> 
     console.print(drawn)
     for note in table.notes:
         console.print(note, soft_wrap=width is None)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+    lines = "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+    return lines.replace("\N{EN DASH}", "-") if plain else lines
 
 
 def narrowed(table: Table, width: int) -> Table:

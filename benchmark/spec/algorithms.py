@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from benchmark.spec.errors import Unsupported, UserError, unknown
+from benchmark.spec.errors import Unsupported, unknown
 
 if TYPE_CHECKING:
     from benchmark.spec.base import LayerSpec
@@ -14,7 +14,7 @@ VANDERMONDE = "vandermonde"
 """The published form of S4D: its kernel from a whole Vandermonde matrix, then an FFT."""
 
 CHUNK = 128
-"""Longest chunk of the chunked scan of states. Measured on CPU: flat between 64 and 256."""
+"""Longest chunk of the chunked scan of states."""
 
 CHANNEL_CHUNK = 64
 """Longest chunk of S4D's chunked convolution, whose work inside a chunk grows with its length."""
@@ -32,14 +32,6 @@ def check_algorithm(algorithm: str, known: tuple[str, ...], owner: str) -> None:
     if algorithm == VANDERMONDE:
         raise Unsupported(f"{owner} has no algorithm 'vandermonde', which is S4D's; it has: auto, {', '.join(known)}")
     raise unknown("algorithm", algorithm, ("auto", *known))
-
-
-def check_scan(lam: tuple[int, ...], v: tuple[int, ...], state: tuple[int, ...] | None) -> None:
-    """Raise UserError unless the shapes of a scan's arguments fit: (N,), (batch, length, N), (batch, N)."""
-    if len(v) != 3 or v[1] < 1 or lam != v[2:] or state not in (None, (v[0], v[2])):
-        raise UserError(
-            f"scan: lam (N,), v (batch, length >= 1, N) and state (batch, N) must fit, got {lam}, {v} and {state}"
-        )
 
 
 def chunks(seq_len: int, longest: int) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """What the four layer specs share: validation, initial values in float32, sizes and costs."""
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
@@ -8,7 +9,10 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from benchmark.spec import costs
-from benchmark.spec.errors import UserError, unknown
+from benchmark.spec.errors import UserError, short, unknown
+
+LARGEST = (1 << 31) - 1
+"""Of any size: beyond it frameworks count in ways of their own."""
 
 Shapes = dict[str, tuple[int, ...]]
 Params = dict[str, np.ndarray]
@@ -26,10 +30,12 @@ def check_field(owner: str, name: str, hint: Any, value: object) -> None:
         if not isinstance(value, bool):
             raise UserError(f"{owner}: {name} must be true or false, got {value!r}")
     elif hint is int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise UserError(f"{owner}: {name} must be a positive integer, got {value!r}")
-    elif hint is float and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
-        raise UserError(f"{owner}: {name} must be a finite number, got {value!r}")
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST:
+            raise UserError(f"{owner}: {name} must be a positive integer up to {LARGEST:,}, got {short(value)}")
+    elif hint is float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not abs(value) <= sys.float_info.max:  # type: ignore[arg-type]
+            raise UserError(f"{owner}: {name} must be a finite number, got {short(value)}")
 
 
 def check_fields(spec: Any, owner: str) -> None:
@@ -113,6 +119,11 @@ class LayerSpec:
     def param_count(self) -> int:
         """Real parameters of the layer, without any block around it."""
         return sum(math.prod(shape) for shape in self.param_shapes.values())
+
+    @property
+    def scales_first_step(self) -> bool:
+        """Whether the first input of each direction gets a gain of its own."""
+        return False
 
     @property
     def coefficient_flops(self) -> dict[str, int]:

@@ -30,6 +30,10 @@ DIRECTIONS: tuple[str, ...] = get_args(Direction)
 
 MUL_ADD = 8  # one complex multiplication and one complex addition
 
+_PRODUCTS = ("read-in", "read-out", "inside chunks", "chunk starts")
+MACS = frozenset([*_PRODUCTS, *(f"{name}, backward" for name in _PRODUCTS), "P^T B, C P"])
+"""Terms that are products of matrices and nothing else, so that their MACs are half of their FLOPs."""
+
 
 def flops(spec: "LayerSpec", seq_len: int, batch: int, algorithm: str, direction: str) -> Terms:
     """FLOPs of one call by term; see LayerSpec.flops. ``auto`` has no formula: resolve it first.
@@ -60,24 +64,27 @@ def _directions(spec: "LayerSpec") -> int:
 
 
 def _step_terms(spec: "LayerSpec", B: int) -> Terms:
-    """One decoding step with coefficients at hand."""
+    """One decoding step from a given state, coefficients included, as ``step`` computes them in every call."""
     H, N = spec.d_model, spec.modes
     if spec.per_channel:
-        return {"read-in": 2 * B * H * N, "scan": MUL_ADD * B * H * N, "read-out": 4 * B * H * N, "skip": 2 * B * H}
-    return {"read-in": 4 * B * H * N, "scan": MUL_ADD * B * N, "read-out": 4 * B * N * H, "skip": 2 * B * H}
+        each = {"B u": 2 * B * H * N, "scan": MUL_ADD * B * H * N, "sum over modes": 4 * B * H * N}
+    else:
+        each = {"read-in": 4 * B * H * N, "scan": MUL_ADD * B * N, "read-out": 4 * B * N * H}
+    return spec.coefficient_flops | each | {"skip": 2 * B * H}
 
 
 def _shared_terms(spec: "LayerSpec", B: int, L: int, algorithm: str) -> dict[str, tuple[int, int]]:
     """(forward, backward) of each part of a shared recurrence; the gradient of a product is two products."""
     H, N, d = spec.d_model, spec.modes, _directions(spec)
     product = 2 * B * L * H * 2 * N
-    first_step = 2 * B * N * d if getattr(spec, "normalizer", "") == "exact" else 0
+    first_step = 2 * B * N * d if spec.scales_first_step else 0
     scan = d * scan_flops(algorithm, B, L, N)
     return {
-        "read-in": (product, 2 * product + (d - 1) * 2 * B * L * N),
+        "read-in": (product, 2 * product),
         "first step": (first_step, 2 * first_step),
         "scan": (scan, scan + d * _adjoint_flops(B, L, N)),
-        "read-out": (d * product + (d - 1) * B * L * H, 2 * d * product),
+        "read-out": (d * product, 2 * d * product),
+        "halves added": ((d - 1) * B * L * H, (d - 1) * 2 * B * L * N),
         "skip": (2 * B * L * H, 4 * B * L * H),
     }
 
@@ -96,7 +103,8 @@ def scan_flops(algorithm: str, B: int, L: int, N: int) -> int:
         case "fft":
             n = fft_length(L)
             transforms = (2 * B + 1) * N * _fft(n)
-            return absorb + powers_flops(L, N) + transforms + 6 * B * N * n
+            modulus, growth = 3 * N + 2 * N, 2 * 2 * B * L * N  # g and lam / g; x / g^t and back
+            return absorb + modulus + growth + powers_flops(L, N) + transforms + 6 * B * N * n
     raise unknown("algorithm", algorithm, ("sequential", "associative", "chunked", "fft"))
 
 
@@ -135,9 +143,9 @@ def _channel_terms(spec: "LayerSpec", B: int, L: int, algorithm: str) -> dict[st
         N = H * spec.modes
         scan = scan_flops(algorithm, B, L, N)
         parts = {
-            "read-in": (2 * B * L * N, 8 * B * L * N),
+            "B u": (2 * B * L * N, 8 * B * L * N),
             "scan": (scan, scan + _adjoint_flops(B, L, N)),
-            "read-out": (4 * B * L * N, 6 * B * L * N),
+            "sum over modes": (4 * B * L * N, 6 * B * L * N),
         }
     terms = {name: (d * forward, d * backward) for name, (forward, backward) in parts.items()}
     terms["skip"] = (2 * B * L * H + (d - 1) * B * L * H, 4 * B * L * H)
@@ -173,7 +181,8 @@ def _chunked_channel_terms(spec: "LayerSpec", B: int, L: int) -> dict[str, tuple
         "tables": (tables, 2 * tables),
         "inside chunks": (inside, 2 * inside),
         "scan": (scan, scan + _adjoint_flops(B, K, H * M)),
-        "read-out": (outside + B * K * T * H, 2 * outside),
+        "chunk starts": (outside, 2 * outside),
+        "both added": (B * K * T * H, 0),
     }
 
 
@@ -206,3 +215,11 @@ def traffic_bytes(spec: "LayerSpec", seq_len: int, batch: int, direction: str, i
         else:
             items |= {"signals, backward": (2 * d + 4) * signal, "states, backward": (6 * d + 2) * states}
     return {name: count * itemsize for name, count in items.items()}
+
+
+def resident_items(spec: "LayerSpec", seq_len: int, batch: int, direction: str) -> int:
+    """Numbers that the arrays of a call hold at once, roughly: inputs, outputs, states, their gradients, parameters."""
+    steps = 1 if direction == "step" else seq_len
+    signal, states = batch * steps * spec.d_model, 2 * batch * steps * spec.modes
+    per_pass = 3 * signal + (4 * signal if spec.per_channel else 2 * _directions(spec) * states)
+    return spec.param_count + (2 * per_pass if direction == "forward+backward" else per_pass)

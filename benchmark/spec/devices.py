@@ -1,8 +1,10 @@
-"""Names of devices: cpu, cuda, cuda:1."""
+"""Names of devices and precisions that both frameworks know."""
 
-from benchmark.spec.errors import UserError
+from benchmark.spec.errors import Unsupported, UserError, unknown
 
 KINDS = ("cpu", "cuda")
+PRECISIONS = ("fp32", "tf32", "bf16")
+DTYPES = ("float32", "float64")
 
 
 def parse_device(name: str) -> tuple[str, int]:
@@ -15,6 +17,14 @@ def parse_device(name: str) -> tuple[str, int]:
         UserError: for a name that is none.
     """
     kind, colon, index = name.partition(":")
-    if kind not in KINDS or (colon and not index.isdecimal()):
+    if kind not in KINDS or (colon and (kind == "cpu" or not index.isdecimal() or len(index) > 3)):
         raise UserError(f"unknown device {name!r}; known: cpu, cuda, cuda:0, cuda:1, ...")
     return kind, int(index or 0)
+
+
+def check_precision(precision: str, device: str) -> None:
+    """Raise UserError for an unknown precision, Unsupported where the device does not multiply in it."""
+    if precision not in PRECISIONS:
+        raise unknown("precision", precision, PRECISIONS)
+    if precision != "fp32" and parse_device(device)[0] == "cpu":
+        raise Unsupported(f"precision {precision} is a format of GPUs: on a cpu float32 is multiplied as fp32")

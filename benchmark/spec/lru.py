@@ -74,5 +74,8 @@ class LRU(LayerSpec):
 
     @property
     def coefficient_flops(self) -> dict[str, int]:
-        """The gain multiplies B."""
-        return {} if self.gamma == "none" else {"gain * B": 2 * self.d_state * self.d_model}
+        """Lam in polar form, and the gain on B."""
+        N, terms = self.d_state, {"lam": 4 * self.d_state}
+        if self.gamma != "none":
+            terms["gain * B"] = 2 * N * self.d_model + (N if self.gamma == "recomputed" else 0)
+        return terms

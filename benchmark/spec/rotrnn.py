@@ -68,6 +68,11 @@ class RotRNN(LayerSpec):
         return self.d_state // self.heads
 
     @property
+    def scales_first_step(self) -> bool:
+        """The exact normaliser does."""
+        return self.normalizer == "exact"
+
+    @property
     def modes(self) -> int:
         """Rotating planes over all heads."""
         return self.d_state // 2
@@ -100,20 +105,24 @@ class RotRNN(LayerSpec):
 
     @property
     def coefficient_flops(self) -> dict[str, int]:
-        """The matrix exponential as Pade-13 without squarings (Higham 2005), and P folded into B and C."""
-        H, N, d = self.d_model, self.d_state, self.head_size
-        outputs = 2 if self.bidirectional else 1
+        """lam, P folded into B and C, the normaliser; the exponential as Pade-13 without squarings (Higham 2005)."""
+        H, N, h, d = self.d_model, self.d_state, self.heads, self.head_size
         terms = {
-            "exp(M - M^T)": N * d + self.heads * (6 * 2 * d**3 + 8 * d**3 // 3),
-            "P^T B, C P": (1 + outputs) * 2 * N * d * H,
+            "lam": 2 * N,
+            "M - M^T": N * d,
+            "matrix exponential": h * (6 * 2 * d**3 + 8 * d**3 // 3),
+            "P^T B, C P": (1 + len(self.readouts)) * 2 * N * d * H,
+            "xi * B": N * H,
         }
         if self.normalizer != "none":
-            terms["normaliser"] = 2 * N * H + N * H  # tr(B^T B), then xi * B
+            terms["xi"] = 2 * N * H + 2 * h
+        if self.normalizer == "exact":
+            terms["first gain"] = 2 * h
         return terms
 
 
 def _fitting_heads(d_state: int, heads: int) -> str:
     """The head counts nearest to ``heads`` that leave an even head size, as a hint."""
-    fitting = [count for count in range(1, d_state // 2 + 1) if d_state % (2 * count) == 0]
+    fitting = [count for count in range(1, min(d_state // 2, 4096) + 1) if d_state % (2 * count) == 0]
     nearest = sorted(sorted(fitting, key=lambda count: abs(count - heads))[:3])
     return " or ".join(map(str, nearest)) or "1 and an even d_state"

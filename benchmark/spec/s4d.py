@@ -9,6 +9,7 @@ import numpy as np
 from benchmark.spec import draw, hippo
 from benchmark.spec.base import LayerSpec, Params, Shapes
 from benchmark.spec.errors import UserError
+from benchmark.spec.formulas import DISCRETIZATION_FLOPS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,5 +99,9 @@ class S4D(LayerSpec):
 
     @property
     def coefficient_flops(self) -> dict[str, int]:
-        """A few operations for each mode: A dt, the division of zoh, the factor 2 of C."""
-        return {"discretisation": self.d_model * self.modes * (20 if self.discretization == "zoh" else 36)}
+        """The discretisation of each mode, and the 2 of 2 Re(C z)."""
+        entries = self.d_model * self.modes
+        return {
+            "discretisation": entries * DISCRETIZATION_FLOPS[self.discretization],
+            "2 C": 2 * entries * len(self.readouts),
+        }

@@ -9,6 +9,7 @@ import numpy as np
 from benchmark.spec import draw, hippo
 from benchmark.spec.base import LayerSpec, Params, Shapes
 from benchmark.spec.errors import UserError
+from benchmark.spec.formulas import DISCRETIZATION_FLOPS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +60,9 @@ class S5(LayerSpec):
             raise UserError(
                 f"s5: d_state must be divisible by blocks, got d_state={self.d_state}, blocks={self.blocks}"
             )
-        if self.conj_sym and (self.d_state // self.blocks) % 2:
+        if (self.d_state // self.blocks) % 2:
             raise UserError(
-                f"s5: d_state/blocks must be even under conj_sym, got {self.d_state}/{self.blocks} = "
-                f"{self.d_state // self.blocks}"
+                f"s5: d_state/blocks must be even, got {self.d_state}/{self.blocks} = {self.d_state // self.blocks}"
             )
         if not 0 < self.dt_min < self.dt_max:
             raise UserError(f"s5: 0 < dt_min < dt_max must hold, got dt_min={self.dt_min}, dt_max={self.dt_max}")
@@ -128,8 +128,10 @@ class S5(LayerSpec):
 
     @property
     def coefficient_flops(self) -> dict[str, int]:
-        """Discretisation of each state, then of B (one complex product an entry)."""
+        """The discretisation of each state and of B, and the 2 of 2 Re(C z)."""
+        P, entries = self.modes, self.modes * self.d_model
         return {
-            "discretisation": self.modes * (20 if self.discretization == "zoh" else 36),
-            "discretised B": 6 * self.modes * self.d_model,
+            "discretisation": P * (1 + DISCRETIZATION_FLOPS[self.discretization]),
+            "discretised B": 6 * entries,
+            "2 C": 2 * entries * len(self.readouts),
         }

@@ -1,17 +1,21 @@
 """Results folders: ``FOLDER/cells/*.parquet``, written whole or not at all, read file by file."""
 
+import contextlib
 import os
 import secrets
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import ValidationError
 
 from benchmark.spec.errors import UserError
+from benchmark.store import index
 from benchmark.store.row import Row, arrow_schema
-
-DEFAULT_FOLDER = Path("results/runs")
 
 
 class Loaded(NamedTuple):
@@ -23,25 +27,13 @@ class Loaded(NamedTuple):
 
 def prepare_folder(folder: Path) -> None:
     """Make the folder and see that it can be written. Raises UserError, before anything is measured."""
-    probe = folder / ".staging" / f"probe-{secrets.token_hex(4)}"
-    try:
+    name = f"probe-{secrets.token_hex(4)}"
+    with _named(folder):
         (folder / "cells").mkdir(parents=True, exist_ok=True)
-        probe.parent.mkdir(exist_ok=True)
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as error:
-        raise UserError(
-            f"results cannot be written to {folder}: {error.strerror or error}"
-            f"{_obstacle(folder)}; choose another folder with --out"
-        ) from None
-
-
-def _obstacle(folder: Path) -> str:
-    """What stands in the way: the nearest part of the path that is a file."""
-    for part in (*reversed(folder.parents), folder, folder / "cells"):
-        if part.exists() and not part.is_dir():
-            return f" ({part} is a file)"
-    return ""
+        (folder / ".staging").mkdir(exist_ok=True)
+        (folder / ".staging" / name).write_bytes(b"")
+        (folder / ".staging" / name).replace(folder / "cells" / name)
+        (folder / "cells" / name).unlink()
 
 
 def write(folder: Path, row: Row) -> Path:
@@ -49,37 +41,139 @@ def write(folder: Path, row: Row) -> Path:
 
     Returns:
         The file's path, FOLDER/cells/CELL-RANDOM.parquet.
-    """
-    name = f"{row.cell_id}-{secrets.token_hex(4)}.parquet"
-    staged, final = folder / ".staging" / name, folder / "cells" / name
-    values = row.arrow_values()
-    table = pa.Table.from_pylist([values], schema=arrow_schema())
-    with staged.open("wb") as file:
-        pq.write_table(table, file, write_page_checksum=True)
-        file.flush()
-        os.fsync(file.fileno())
-    staged.replace(final)
-    return final
-
-
-def read(folders: list[Path]) -> Loaded:
-    """All rows below the folders, oldest first. Files that are damaged are named, not fatal.
 
     Raises:
-        UserError: if a folder does not exist.
+        UserError: if it cannot be written, such as on a full disk. What was there stays, and this row
+            is kept in the system's folder for temporary files if that can be written.
+    """
+    name = f"{row.cell_id}-{secrets.token_hex(4)}.parquet"
+    try:
+        with _named(folder / "cells" / name):
+            return _write_table(row, folder / ".staging" / name, folder / "cells" / name)
+    except UserError as error:
+        rescue = Path(tempfile.gettempdir()) / f"rotbench-rescued-{name}"
+        try:
+            _write_table(row, rescue.with_suffix(".part"), rescue)
+        except OSError:
+            raise error from None
+        raise UserError(f"{error}; the row that was just measured is kept as {rescue}") from None
+
+
+def _write_table(row: Row, staged: Path, final: Path) -> Path:
+    table = pa.Table.from_pylist([row.arrow_values()], schema=arrow_schema())
+    try:
+        with staged.open("wb") as file:
+            pq.write_table(table, file, write_page_checksum=True)
+            file.flush()
+            os.fsync(file.fileno())
+        return staged.replace(final)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all. Raises UserError if it cannot be written."""
+    staged = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    with _named(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            staged.write_text(text, encoding="utf-8")
+            staged.replace(path)
+        finally:
+            staged.unlink(missing_ok=True)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Turn an error of the file system into one line that names what stands in the way."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UserError(f"cannot write {path}: {why}{_obstacle(path)}; choose another place with --out") from None
+
+
+def _obstacle(path: Path) -> str:
+    """What stands in the way: the nearest part of the path that is a file."""
+    for part in (*reversed(path.parents), path, path / "cells"):
+        with contextlib.suppress(OSError):
+            if part.exists() and not part.is_dir():
+                return f" ({part} is a file)"
+    return ""
+
+
+def paths(sources: Sequence[Path]) -> list[Path]:
+    """The results files below folders, and files themselves; temporaries and indices are none.
+
+    Raises:
+        UserError: if a source does not exist.
+    """
+    found: list[Path] = []
+    for source in sources:
+        if not source.exists():
+            raise UserError(f"no results at {source}: run `rotbench speed` or `rotbench train` first, or name a folder")
+        if source.is_file():
+            found.append(source)
+        else:
+            listed = sorted(source.rglob("*.parquet"))
+            found += [p for p in listed if not any(part.startswith(".") for part in p.relative_to(source).parts)]
+    return list({path.resolve(): path for path in found}.values())
+
+
+def read_file(path: Path) -> Loaded:
+    """The rows of one file, or why it cannot be read."""
+    try:
+        table = pq.ParquetFile(path, page_checksum_verification=True).read()
+        if missing := {"cell_id", "status", "metric"} - set(table.schema.names):
+            return Loaded([], [(path, f"no results file of rotbench: it has no {', '.join(sorted(missing))}")])
+        return Loaded([Row.from_arrow(values) for values in table.to_pylist()], [])
+    except ValidationError as error:
+        first = error.errors()[0]
+        return Loaded([], [(path, f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}")])
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        return Loaded([], [(path, str(error).splitlines()[0] if str(error) else type(error).__name__)])
+
+
+def read(sources: Sequence[Path]) -> Loaded:
+    """All rows of the sources, oldest first. Files that are damaged are named, not fatal.
+
+    Folders keep an index of what was read before, so that thousands of files are read once; it is
+    rebuilt where it is missing or does not fit.
+
+    Raises:
+        UserError: if a source does not exist.
     """
     rows: list[Row] = []
     bad: list[tuple[Path, str]] = []
-    for folder in folders:
-        if not folder.exists():
-            raise UserError(f"no results at {folder}: run `rotbench speed` or `rotbench train` first, or name a folder")
-        files = [folder] if folder.is_file() else sorted(folder.rglob("*.parquet"))
-        for path in files:
-            if ".staging" in path.parts:
-                continue
-            try:
-                table = pq.ParquetFile(path, page_checksum_verification=True).read()
-                rows += [Row.from_arrow(values) for values in table.to_pylist()]
-            except (pa.ArrowException, OSError, ValueError) as error:
-                bad.append((path, str(error).splitlines()[0]))
+    seen: set[Path] = set()
+    for source in sources:
+        loaded = _read_source(source, seen)
+        rows += loaded.rows
+        bad += loaded.bad
     return Loaded(sorted(rows, key=lambda row: row.created_at), bad)
+
+
+def _read_source(source: Path, seen: set[Path]) -> Loaded:
+    """The rows of one file or folder, without files that were seen before; they are added to ``seen``."""
+    known = index.load(source) if source.is_dir() else {}
+    kept: index.Entries = {}
+    rows: list[Row] = []
+    bad: list[tuple[Path, str]] = []
+    fresh = 0
+    for path in paths([source]):
+        if path.resolve() in seen:
+            continue
+        seen.add(path.resolve())
+        stamp, name = index.stamp_of(path), str(path.relative_to(source))
+        entry = known.get(name)
+        if entry is None or entry[0] != stamp:
+            loaded = read_file(path)
+            bad += loaded.bad
+            entry = (stamp, loaded.rows) if stamp is not None else None
+            fresh += bool(loaded.rows)
+        if entry is not None and entry[1]:
+            kept[name] = entry
+            rows += entry[1]
+    if source.is_dir() and fresh >= index.LEAST_NEW:
+        index.save(source, kept)
+    return Loaded(rows, bad)

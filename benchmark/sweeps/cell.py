@@ -1,16 +1,27 @@
-"""A cell: everything that decides one measurement, as data."""
+"""A cell: everything that decides one measurement, as data.
+
+The model is the configuration of a measurement, its identity, the message to its worker and, by
+inheritance, the first columns of its row (``benchmark.store.row``).
+"""
 
 import hashlib
 import json
+from dataclasses import fields
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from benchmark.spec import LAYERS, LayerSpec, UserError, unknown
-from benchmark.spec.algorithms import algorithms_of, check_algorithm
+from benchmark.spec import LAYERS, LayerSpec, unknown
 
 Value = bool | int | float | str
-Metric = Literal["speed", "train"]
+
+Metric = Literal["speed", "memory", "train", "train-step", "roofline"]
+Direction = Literal["forward", "forward+backward", "step"]
+Dtype = Literal["float32", "float64"]
+Compiled = Literal["default", "eager", "compiled"]
+Precision = Literal["fp32", "tf32", "bf16"]
+Cache = Literal["hot", "cold"]
+Mode = Literal["latency", "throughput"]
 
 
 class Recipe(BaseModel):
@@ -33,8 +44,13 @@ class Recipe(BaseModel):
 class Cell(BaseModel):
     """One measurement. Its id is a hash of its canonical JSON, so equal cells are the same cell.
 
-    ``options`` holds the layer's fields beyond d_model and d_state, all of them, so that the id
-    does not hang on defaults. Fields of the other metric are None and leave no trace in the id.
+    A field that has its default, or is None, leaves no trace in the id, nor does a layer option:
+    so an axis or option that is added later changes no old id, and no default ever changes its
+    meaning. ``options`` holds all of the layer's fields beyond d_model and d_state.
+
+    ``compiled``: default is torch eager and jax compiled. ``precision`` of float32 matrix
+    products: fp32 (nothing less), tf32, bf16. ``mode``: latency waits for each call, throughput
+    once for many. ``replicate`` tells repetitions of one cell apart, for A/A comparisons.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,20 +62,28 @@ class Cell(BaseModel):
     d_state: int
     options: dict[str, Value]
     algorithm: str = "auto"
-    dtype: Literal["float32", "float64"] = "float32"
-    device: str = "cpu"
-    threads: int
-    seed: int = 0
-    batch: int
     seq_len: int | None = None
-    direction: Literal["forward", "forward+backward", "step"] | None = None
+    batch: int
+    direction: Direction | None = None
+    dtype: Dtype = "float32"
+    device: str = "cpu"
+    compiled: Compiled = "default"
+    precision: Precision = "fp32"
+    threads: int
+    cache: Cache = "hot"
+    mode: Mode = "latency"
+    seed: int = 0
+    replicate: int = 0
     task: str | None = None
     recipe: Recipe | None = None
 
     @property
     def canonical_json(self) -> str:
         """The same text for equal cells, on every machine."""
-        return json.dumps(self.model_dump(mode="json", exclude_none=True), sort_keys=True, separators=(",", ":"))
+        values = self.cell_values(exclude_defaults=True)
+        defaults = {field.name: field.default for field in fields(LAYERS[self.layer])}
+        values["options"] = {name: value for name, value in self.options.items() if value != defaults.get(name)}
+        return json.dumps(values, sort_keys=True, separators=(",", ":"))
 
     @property
     def id(self) -> str:
@@ -69,7 +93,17 @@ class Cell(BaseModel):
     @property
     def spec(self) -> LayerSpec:
         """The layer that the cell is about."""
-        return LAYERS[self.layer](d_model=self.d_model, d_state=self.d_state, **self.options)  # type: ignore[arg-type]
+        return layer_spec(self.layer, self.d_model, self.d_state, self.options)
+
+    @property
+    def tokens(self) -> int:
+        """Steps of all sequences in one call."""
+        return self.batch * (1 if self.direction == "step" else self.seq_len or 1)
+
+    def cell_values(self, exclude_defaults: bool = False) -> dict[str, Any]:
+        """The fields of the cell alone, as JSON values; a subclass has more."""
+        names = set(Cell.model_fields)
+        return self.model_dump(mode="json", include=names, exclude_defaults=exclude_defaults, exclude_none=True)
 
 
 def layer_spec(layer: str, d_model: int, d_state: int, options: dict[str, Value]) -> LayerSpec:
@@ -84,18 +118,5 @@ def layer_spec(layer: str, d_model: int, d_state: int, options: dict[str, Value]
     for name in options:
         if name not in known:
             raise unknown(f"{layer} option", name, known)
-    fields: dict[str, Any] = {"d_model": d_model, "d_state": d_state} | options
-    return LAYERS[layer](**fields)
-
-
-def checked_algorithm(spec: LayerSpec, algorithm: str) -> str:
-    """``algorithm``, if it serves the layer. Raises UserError otherwise."""
-    check_algorithm(algorithm, algorithms_of(spec), spec.name)
-    return algorithm
-
-
-def positive(name: str, value: int) -> int:
-    """``value``, if it is at least 1. Raises UserError otherwise."""
-    if value < 1:
-        raise UserError(f"{name} must be a positive integer, got {value}")
-    return value
+    values: dict[str, Any] = {"d_model": d_model, "d_state": d_state} | options
+    return LAYERS[layer](**values)

@@ -1,11 +1,14 @@
 """The grammar of axes on the command line: lists, and ranges such as 1024:65536:x2."""
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from benchmark.spec.errors import UserError
+from benchmark.spec.base import LARGEST
+from benchmark.spec.errors import UserError, short
 
-LONGEST_RANGE = 10_000
+LONGEST_RANGE, MOST_CELLS = 10_000, 200_000
 
 
 def words(values: Iterable[str]) -> list[str]:
@@ -37,26 +40,27 @@ def _expand(name: str, word: str) -> list[int]:
     if len(parts) == 1:
         return [_positive(name, word, word)]
     if len(parts) != 3 or parts[2][:1] not in {"x", "+"}:
-        raise UserError(f"{name}: a range reads start:stop:xFACTOR or start:stop:+STEP, got {word!r}")
+        raise UserError(f"{name}: a range reads start:stop:xFACTOR or start:stop:+STEP, got {short(word)}")
     start, stop, step = (_positive(name, part, word) for part in (parts[0], parts[1], parts[2][1:]))
     if stop < start or (parts[2][0] == "x" and step < 2):
-        raise UserError(f"{name}: a range must rise, by a factor of 2 or more or by a step, got {word!r}")
+        raise UserError(f"{name}: a range must rise, by a factor of 2 or more or by a step, got {short(word)}")
     result = [start]
     while (following := result[-1] * step if parts[2][0] == "x" else result[-1] + step) <= stop:
         result.append(following)
         if len(result) > LONGEST_RANGE:
-            raise UserError(f"{name}: {word!r} has more than {LONGEST_RANGE:,} values; take a larger step")
+            raise UserError(f"{name}: {short(word)} has more than {LONGEST_RANGE:,} values; take a larger step")
     return result
 
 
 def _positive(name: str, text: str, word: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
+    """The number that a text stands for, from 1 to LARGEST."""
+    if text.isascii() and text.isdigit() and len(text) < 20 and 1 <= int(text) <= LARGEST:
+        return int(text)
+    if text == word:
         raise UserError(
-            f"{name}: {text!r} in {word!r} is not a positive integer"
-            if text != word
-            else f"{name} must be a positive integer or a range such as 1024:65536:x2, got {word!r}"
+            f"{name} must be a positive integer up to {LARGEST:,}, or a range such as 1024:65536:x2, got {short(word)}"
         )
-    return int(text)
+    raise UserError(f"{name}: {short(text)} in {short(word)} is not a positive integer up to {LARGEST:,}")
 
 
 def options(
@@ -73,7 +77,7 @@ def options(
     for setting in settings:
         path, found, text = setting.partition("=")
         if not found:
-            raise UserError(f"--set reads name=value or layer.name=value, got {setting!r}")
+            raise UserError(f"--set reads name=value or layer.name=value, got {short(setting)}")
         prefix, dot, name = path.strip().rpartition(".")
         takers = [layer for layer in layers if (layer == prefix if dot else name in known[layer])]
         if not takers or not all(name in known[layer] for layer in takers):
@@ -95,6 +99,9 @@ def _value(text: str) -> bool | int | float | str:
     return text
 
 
-def product(**axes: Sequence[object]) -> list[dict[str, object]]:
-    """Every combination of the axes' values, the last axis fastest."""
-    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+def product(**axes: Iterable[Any]) -> list[dict[str, Any]]:
+    """Every combination of the axes' values, the last axis fastest. Raises UserError where they are too many."""
+    lists = {name: list(values) for name, values in axes.items()}
+    if (total := math.prod(map(len, lists.values()))) > MOST_CELLS:
+        raise UserError(f"these axes make {total:,} cells, more than {MOST_CELLS:,}; take fewer values")
+    return [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]

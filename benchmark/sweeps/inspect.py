@@ -5,16 +5,18 @@ from typing import Any
 from benchmark import backends
 from benchmark.metrics.environment import environment
 from benchmark.sweeps.plan import available_processors
-from benchmark.sweeps.process import PROBE, run_job, worker_environment
+from benchmark.sweeps.process import PROBE, Limits, Pool, worker_environment
 
 
 def inspect() -> dict[str, Any]:
     """The machine's record, usable processors, and by framework what it answered or why it did not."""
     frameworks: dict[str, Any] = {}
-    for name in backends.FRAMEWORKS:
-        if name not in backends.installed():
-            frameworks[name] = f"not installed: pip install 'rotbench[{name}]'"
-            continue
-        outcome = run_job(PROBE, {"framework": name}, worker_environment(threads=0, device="any"), timeout_s=120)
-        frameworks[name] = outcome.result if outcome.status == "ok" else f"does not start: {outcome.reason}"
+    with Pool("spawn") as pool:
+        for name in backends.FRAMEWORKS:
+            if name not in backends.installed():
+                frameworks[name] = f"not installed: pip install 'rotbench[{name}]'"
+                continue
+            variables = worker_environment(threads=0, device="any")
+            outcome = pool.run(PROBE, {"framework": name}, variables, limits=Limits(timeout_s=120))
+            frameworks[name] = outcome.result if outcome.status == "ok" else f"does not start: {outcome.reason}"
     return {"machine": environment(), "threads": available_processors(), "frameworks": frameworks}

@@ -1,99 +1,212 @@
-"""What a worker does for the cells that it measures. Runs in the worker; loads one framework."""
+"""What a worker does for a cell. Runs in the worker; loads one framework."""
 
-import resource
-import sys
+import os
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from benchmark import backends
+from benchmark.metrics import machine, memory
+from benchmark.metrics.energy import EnergyMeter
+from benchmark.metrics.nvml import nvml_of
+from benchmark.metrics.statistics import outliers
 from benchmark.metrics.timing import Plan, measure
-from benchmark.spec import LayerSpec, UserError, reference
+from benchmark.spec import UserError
+from benchmark.spec.devices import parse_device
+from benchmark.sweeps import gate
 from benchmark.sweeps.cell import Cell
 
 Emit = Callable[..., None]
-
-GATE_LENGTH = 9
-GATE_TOLERANCE = {"float32": 1e-4, "float64": 1e-9}
+Result = dict[str, Any]
 
 
-def probe(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:  # noqa: ARG001
+CEILING_SIZES = {
+    "cpu": {"product": 2048, "copy": 256 << 20},
+    "cuda": {"product": 8192, "copy": 1 << 30},
+}
+"""By kind of device: rows of a matrix whose product shows the peak, bytes of a copy that no cache holds."""
+
+
+def probe(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
     """Version and devices of a framework; with a device in the payload, its name or Unsupported."""
     device = backends.device(payload["framework"])
     wanted = payload.get("device", "cpu")
     return {"version": device.version(), "kinds": device.kinds(), "name": device.describe(wanted)}
 
 
-def speed(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:  # noqa: ARG001
-    """Time one cell, after its gate: the columns of its row."""
+def resolve(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
+    """The algorithm that each cell's ``auto`` stands for here."""
+    cells = [Cell.model_validate(values) for values in payload["cells"]]
+    return {cell.id: _algorithm(cell) for cell in cells}
+
+
+def speed(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
+    """Time one cell, after its gate: what one process has found of its row."""
     cell = Cell.model_validate(payload["cell"])
-    device, spec = backends.device(cell.framework), cell.spec
+    device, algorithm, error, found = _opened(cell)
+    call, memory_found = _first_run(cell, device, algorithm)
+    check_synchroniser(device, call)
+    nvml = nvml_of(cell.device)
+    before = machine.state(nvml)
+    flush = device.cache_flusher(cell.device) if cell.cache == "cold" else lambda: None
+    plan = Plan(**payload.get("plan", {}), inner=0 if cell.mode == "throughput" else 1)
+    with EnergyMeter(nvml) as meter:
+        timing = measure(call.run, device.synchronise, plan, events=device.device_events(cell.device), before=flush)
+    after = machine.state(nvml)
+    return (
+        found
+        | memory_found
+        | {
+            "gate_error": error,
+            "compile_s": call.compile_s,
+            "samples_ms": [s * 1e3 for s in timing.samples_s],
+            "detail": found["detail"]
+            | memory_found["detail"]
+            | {
+                "lower_s": call.lower_s,
+                "stop_reason": timing.stop_reason,
+                "inner": timing.inner,
+                "warmup_ms": [s * 1e3 for s in (timing.first_run_s, *timing.warmup_s)],
+                "device_ms": [s * 1e3 for s in timing.device_s] or None,
+                "outliers": outliers(timing.samples_s),
+                "interval_ms": [timing.interval.low * 1e3, timing.interval.high * 1e3],
+                "energy_sampled_j": meter.result.joules,
+                "energy_how": meter.result.how,
+                "state_before": before,
+                "state_after": after,
+                "warnings": machine.warnings(before, after, os.cpu_count() or 1) + _launch_bound(timing),
+                **device.counted_flops(call),
+            },
+        }
+    )
+
+
+def count(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
+    """What the framework's own FLOP counter says of one call of a cell."""
+    cell = Cell.model_validate(payload["cell"])
+    device = backends.device(cell.framework)
+    device.set_threads(cell.threads)
+    call, _ = _first_run(cell, device, cell.algorithm)
+    found: Result = device.counted_flops(call)
+    return found
+
+
+def memory_use(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
+    """What one call of a cell holds at its peak, in a fresh process and without timing."""
+    cell = Cell.model_validate(payload["cell"])
+    device, algorithm, error, found = _opened(cell)
+    call, memory_found = _first_run(cell, device, algorithm)
+    detail = found["detail"] | memory_found["detail"] | device.counted_flops(call)
+    return found | memory_found | {"gate_error": error, "compile_s": call.compile_s, "detail": detail}
+
+
+def _opened(cell: Cell) -> tuple[Any, str, float, Result]:
+    """The device's module set up for the cell, the algorithm, the gate's error, and the row so far."""
+    device = backends.device(cell.framework)
     device.resolve(cell.device)
     device.set_threads(cell.threads)
-    params = spec.init(cell.seed)
-    algorithm = backends.layers(cell.framework).resolve_algorithm(spec, cell.algorithm, cell.device)
-    error = gate(cell, spec, params)
+    device.set_precision(cell.precision, cell.device)
+    algorithm = _algorithm(cell)
+    error = gate.passed(cell, algorithm)
+    terms = cell.spec.flops(cell.seq_len or 1, cell.batch, algorithm, cell.direction or "forward")
+    itemsize = 8 if cell.dtype == "float64" else 4
+    traffic = cell.spec.traffic_bytes(cell.seq_len or 1, cell.batch, cell.direction or "forward", itemsize)
+    nvml = nvml_of(cell.device)
+    detail = {
+        "device_name": device.describe(cell.device),
+        "gpu": nvml.description() if nvml else None,
+        "source_hash": gate.source_hash(cell.framework),
+        "precision": f"matrix products of {cell.dtype} at least in {cell.precision}, all else in {cell.dtype}",
+        "traffic_bytes": sum(traffic.values()),
+    }
+    return device, algorithm, error, {"algorithm_run": algorithm, "flops": sum(terms.values()), "detail": detail}
+
+
+def _algorithm(cell: Cell) -> str:
+    if cell.direction == "step":
+        return "auto"
+    found: str = backends.layers(cell.framework).resolve_algorithm(cell.spec, cell.algorithm, cell.device)
+    return found
+
+
+def _first_run(cell: Cell, device: Any, algorithm: str) -> tuple[Any, Result]:
+    """The call, ready to run, and the memory that its first run takes."""
+    spec = cell.spec
+    arrays = gate.inputs(spec, cell.direction or "forward", cell.batch, cell.seq_len or 1, cell.seed, cell.dtype)
     call = device.prepare(
         spec,
-        params,
-        inputs(cell, spec),
+        spec.init(cell.seed),
+        arrays,
         direction=cell.direction,
         algorithm=algorithm,
         device=cell.device,
         dtype=cell.dtype,
+        compiled=cell.compiled,
     )
-    timing = measure(call.run, device.synchronise, Plan(**payload.get("plan", {})))
-    return {
-        "algorithm": algorithm,
-        "flops": sum(spec.flops(cell.seq_len or 1, cell.batch, algorithm, cell.direction or "forward").values()),
-        "gate_error": error,
-        "lower_s": call.lower_s,
-        "compile_s": call.compile_s,
-        "first_run_s": timing.first_run_s,
-        "median_ms": timing.interval.median * 1e3,
-        "ci_low_ms": timing.interval.low * 1e3,
-        "ci_high_ms": timing.interval.high * 1e3,
-        "samples_ms": [s * 1e3 for s in timing.samples_s],
-        "stop_reason": timing.stop_reason,
-        "peak_rss_bytes": peak_rss_bytes(),
-        "notes": {"warmup_ms": [s * 1e3 for s in timing.warmup_s], "device_name": device.describe(cell.device)},
+    del arrays
+    before, reset = memory.rss_bytes(), memory.reset_rss_peak()
+    device.reset_memory(cell.device)
+    start = time.perf_counter()
+    device.synchronise(call.run())
+    first_run_s = time.perf_counter() - start
+    peak, nvml = memory.rss_peak_bytes(), nvml_of(cell.device)
+    found = {name: value for name, value in call.analysis.items() if name == "xla_temp_bytes"}
+    allocator = device.memory(cell.device)
+    whys = {name: text for name, text in allocator.items() if not name.endswith("_bytes")}
+    if nvml is None:
+        whys["nvml"] = "no GPU works here"
+    elif nvml.reason:
+        whys["nvml"] = nvml.reason
+    return call, found | {n: v for n, v in allocator.items() if n.endswith("_bytes")} | {
+        "rss_peak_bytes": peak,
+        "rss_delta_bytes": peak - before if before is not None and reset else None,
+        "nvml_process_bytes": nvml.process_bytes() if nvml else None,
+        "detail": {
+            "first_run_s": first_run_s,
+            "rss_before_bytes": before,
+            "xla": {n: v for n, v in call.analysis.items() if n.startswith("xla")},
+            "memory_unknown": whys,
+        },
     }
 
 
-def inputs(cell: Cell, spec: LayerSpec) -> dict[str, np.ndarray]:
-    """Random inputs of the cell's sizes: u, and w or state where the direction asks for them."""
-    rng = np.random.default_rng(cell.seed)
-    if cell.direction == "step":
-        shape = (cell.batch, *spec.state_shape)
-        state = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
-        return {"u": rng.standard_normal((cell.batch, spec.d_model)), "state": state}
-    shape = (cell.batch, cell.seq_len or 1, spec.d_model)
-    u = rng.standard_normal(shape, dtype=np.float32)
-    if cell.direction == "forward":
-        return {"u": u}
-    return {"u": u, "w": rng.standard_normal(shape, dtype=np.float32)}
+def check_synchroniser(device: Any, call: Any) -> None:
+    """Raise UserError if a result is not there after it has been waited for: then no time would be true."""
+    output = call.run()
+    device.synchronise(output)
+    if not device.is_ready(output):
+        raise UserError("self-check: the result was not there after the wait for it, so no time can be trusted")
 
 
-def gate(cell: Cell, spec: LayerSpec, params: dict[str, np.ndarray]) -> float:
-    """The relative error of a small call against the oracle. Raises UserError if it is too large."""
-    u = np.random.default_rng(cell.seed + 1).standard_normal((1, GATE_LENGTH, spec.d_model)).astype(cell.dtype)
-    typed = {name: value.astype(cell.dtype) for name, value in params.items()}
-    layers, device = backends.layers(cell.framework), backends.device(cell.framework)
-    call = device.prepare(
-        spec, typed, {"u": u}, direction="forward", algorithm=cell.algorithm, device=cell.device, dtype=cell.dtype
-    )
-    y, expected = layers.to_numpy(call.run()), reference.apply(spec, params, u)
-    error = float(np.linalg.norm(y - expected) / np.linalg.norm(expected))
-    if not error <= GATE_TOLERANCE[cell.dtype]:
-        raise UserError(
-            f"gate: {cell.layer} in {cell.framework} differs from the oracle by {error:.1e}"
-            f", more than {GATE_TOLERANCE[cell.dtype]:g}; not timed"
-        )
-    return error
+def _launch_bound(timing: Any) -> list[str]:
+    """A warning where the device was busy for less than a third of the time that the host took."""
+    if timing.device_s and np.median(timing.device_s) < np.median(timing.samples_s) / 3:
+        return ["launch-bound: the device worked for less than a third of the time; the rest is the host's"]
+    return []
 
 
-def peak_rss_bytes() -> int:
-    """The largest resident size that this process has had."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+def roofline(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
+    """The machine's ceilings in one framework: FLOP/s of a square matrix product, bytes/s of a copy."""
+    cell = Cell.model_validate(payload["cell"])
+    device = backends.device(cell.framework)
+    device.resolve(cell.device)
+    device.set_threads(cell.threads)
+    device.set_precision(cell.precision, cell.device)
+    plan = Plan(**payload.get("plan", {}))
+    events = device.device_events(cell.device)
+    sizes, found = CEILING_SIZES[parse_device(cell.device)[0]], {}
+    for name, size in sizes.items():
+        run = device.ceiling(name, size, cell.device, cell.dtype)
+        timing = measure(run, device.synchronise, plan, events=events)
+        best = min(timing.device_s or timing.samples_s)
+        found[name] = (2 * size**3 if name == "product" else 2 * size) / best
+    return {
+        "detail": {
+            "flops_per_s": found["product"],
+            "bytes_per_s": found["copy"],
+            **{f"{name}_size": size for name, size in sizes.items()},
+            "device_name": device.describe(cell.device),
+        }
+    }

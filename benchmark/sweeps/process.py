@@ -1,29 +1,219 @@
-"""One job in a fresh process: JSON in on stdin, events as JSON lines out on a pipe of their own."""
+"""The harness's side of a job: start it under a supervisor, hear it, bound it, say how it ended."""
 
 import contextlib
 import json
 import os
+import selectors
 import signal
+import socket
 import subprocess
-import sys
 import tempfile
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from benchmark.sweeps.outcome import Ending, Outcome, host_oom_kills, outcome_of
+from benchmark.sweeps.supervisor import command_of
+
 Event = dict[str, Any]
-TAIL_LINES = 15
+Start = Literal["fork", "spawn"]
+
+PRELOADED = ("benchmark.sweeps.jobs", "benchmark.training.job")
+
 PROBE = "benchmark.sweeps.jobs:probe"
+LARGEST_RESULT_BYTES = 256 << 20
+DUMP_GRACE_S = 0.3
+"""Between asking a job that is out of time for a trace of its threads, and killing it."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a job ended: its result if ok, else a one-line reason and the last lines of its stderr."""
+class Limits:
+    """What a job may use; None for no bound."""
 
-    status: Literal["ok", "unsupported", "failed", "timeout", "crashed"]
-    result: dict[str, Any] | None = None
-    reason: str | None = None
-    stderr_tail: str = ""
+    timeout_s: float | None = None
+    memory_bytes: int | None = None
+    """Of address space on the CPU. With CUDA, whose driver maps far more than it uses, of resident memory."""
+
+
+@dataclass
+class Pool:
+    """Supervisors by (framework, environment), so that each has imported its framework once.
+
+    Use as a context: at its end no supervisor is left, and with them no job.
+    """
+
+    start: Start = "fork"
+    supervisors: dict[tuple[str, ...], "Handle"] = field(default_factory=dict)
+
+    def __enter__(self) -> "Pool":
+        """Nothing is started before the first job."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close every supervisor and wait until it has cleared up."""
+        for handle in self.supervisors.values():
+            handle.close()
+        self.supervisors.clear()
+
+    def run(
+        self,
+        job: str,
+        payload: dict[str, Any],
+        variables: dict[str, str],
+        *,
+        framework: str | None = None,
+        limits: Limits | None = None,
+        on_event: Callable[[Event], None] = lambda _: None,
+    ) -> Outcome:
+        """Run a job to its end and say how it went.
+
+        Args:
+            job: a function as module:function, see ``benchmark.sweeps.worker``.
+            payload: its argument, JSON values.
+            variables: environment on top of this process's own.
+            framework: imported by the supervisor beforehand; a job of another one gets another supervisor.
+            limits: time and memory.
+            on_event: called with each event other than the last, such as training progress.
+        """
+        handle = self._handle(framework, variables)
+        with tempfile.TemporaryFile() as task, tempfile.TemporaryFile() as output:
+            task.write(json.dumps({"job": job, "payload": payload}, allow_nan=False).encode())
+            task.seek(0)
+            ending = handle.run(task.fileno(), output.fileno(), self.start, limits or Limits(), on_event)
+            output.seek(0)
+            return outcome_of(ending, output.read())
+
+    def stop(self) -> None:
+        """End every supervisor now, from another thread than the one that waits for a job; that sees it killed."""
+        for handle in list(self.supervisors.values()):
+            handle.process.terminate()
+
+    def _handle(self, framework: str | None, variables: dict[str, str]) -> "Handle":
+        key = (framework or "", *(f"{name}={value}" for name, value in sorted(variables.items())))
+        handle = self.supervisors.get(key)
+        if handle is None or not handle.alive():
+            modules = [*PRELOADED, f"layers_{framework}.train"] if framework and self.start == "fork" else []
+            handle = self.supervisors[key] = Handle(modules, variables)
+        return handle
+
+
+class Handle:
+    """One supervisor process."""
+
+    def __init__(self, modules: list[str], variables: dict[str, str]) -> None:
+        """Start it; the modules are imported in it."""
+        self.socket, theirs = socket.socketpair()
+        self.socket.setblocking(False)
+        with theirs:
+            self.process = subprocess.Popen(
+                command_of("benchmark.sweeps.supervisor", str(theirs.fileno()), *modules),
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **variables},
+                start_new_session=True,
+            )
+
+    def alive(self) -> bool:
+        """Whether it can take a job."""
+        return self.process.poll() is None
+
+    def close(self) -> None:
+        """Let it clear up and end."""
+        self.socket.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def run(self, task: int, output: int, start: Start, limits: Limits, on_event: Callable[[Event], None]) -> Ending:
+        """Start a job and hear it until it has ended, in its own time or ours."""
+        receive, send = os.pipe()
+        os.set_blocking(receive, False)
+        ending = Ending(timeout_s=limits.timeout_s, oom_kills=host_oom_kills())
+        address_space = limits.memory_bytes
+        try:
+            message = {"op": "start", "start": start, "address_space_bytes": address_space}
+            self.socket.setblocking(True)
+            socket.send_fds(self.socket, [json.dumps(message).encode() + b"\n"], [task, send, output])
+            self.socket.setblocking(False)
+        finally:
+            os.close(send)
+        try:
+            self._hear(receive, ending, limits, on_event)
+        except BaseException:  # Ctrl-C among them: nothing of the job outlives it
+            self._send({"op": "kill"})
+            self.close()
+            raise
+        finally:
+            os.close(receive)
+        ending.oom_kills = host_oom_kills() - ending.oom_kills
+        return ending
+
+    def _hear(self, receive: int, ending: Ending, limits: Limits, on_event: Callable[[Event], None]) -> None:
+        """Read events and the supervisor's report; ask for a trace, then for the end, when time is up."""
+        deadline = time.monotonic() + limits.timeout_s if limits.timeout_s is not None else None
+        asked_for_trace = False
+        pending = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(receive, selectors.EVENT_READ)
+            selector.register(self.socket, selectors.EVENT_READ)
+            while ending.code is None:
+                ready = selector.select(None if deadline is None else max(0.0, deadline - time.monotonic()))
+                for key, _ in ready:
+                    if key.fileobj is self.socket:
+                        self._report(ending)
+                    elif (data := _read(receive)) == b"":
+                        selector.unregister(receive)
+                    else:
+                        pending = _events(pending + data, ending, on_event)
+                if not ready and deadline is not None and time.monotonic() >= deadline:
+                    ending.timed_out = True
+                    self._send({"op": "kill" if asked_for_trace else "dump"})
+                    deadline = None if asked_for_trace else time.monotonic() + DUMP_GRACE_S
+                    asked_for_trace = True
+        while data := _read(receive):
+            pending = _events(pending + data, ending, on_event)
+
+    def _report(self, ending: Ending) -> None:
+        """What the supervisor says of the job's end; its own end is the job's too."""
+        try:
+            data = self.socket.recv(1 << 16)
+        except ConnectionError:
+            data = b""
+        if data:
+            report = json.loads(data)
+            ending.code, ending.cpu_s = report["code"], report["cpu_s"]
+        else:
+            ending.code = -int(signal.SIGKILL)
+
+    def _send(self, message: Event) -> None:
+        with contextlib.suppress(OSError):
+            self.socket.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _read(descriptor: int) -> bytes:
+    """What is there now; empty at the end, and where there is nothing."""
+    try:
+        return os.read(descriptor, 1 << 20)
+    except BlockingIOError:
+        return b""
+
+
+def _events(data: bytes, ending: Ending, on_event: Callable[[Event], None]) -> bytes:
+    """Hand on every whole line of ``data`` and return the rest, unless it is too long to be a result."""
+    *lines, rest = data.split(b"\n")
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if event.get("event") == "progress":
+            on_event(event)
+        else:
+            ending.last = event
+    return rest if len(rest) < LARGEST_RESULT_BYTES else b""
 
 
 def worker_environment(*, threads: int, device: str, dtype: str = "float32") -> dict[str, str]:
@@ -33,114 +223,12 @@ def worker_environment(*, threads: int, device: str, dtype: str = "float32") -> 
         "JAX_ENABLE_X64": "1" if dtype == "float64" else "0",
         "JAX_ENABLE_COMPILATION_CACHE": "false",
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        # glibc gives memory back and maps it anew at every large allocation, and its thresholds move
+        # with what was freed before: fixed, so that every contestant finds the same allocator
+        "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+        "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+        "MALLOC_TOP_PAD_": str(64 << 20),
     }
     if device == "cpu":
         variables |= {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
     return variables
-
-
-def run_job(
-    job: str,
-    payload: dict[str, Any],
-    variables: dict[str, str],
-    on_event: Callable[[Event], None] = lambda _: None,
-    timeout_s: float | None = None,
-) -> Outcome:
-    """Run a job in a fresh process to its end and say how it went.
-
-    Args:
-        job: a function as module:function, see ``benchmark.sweeps.worker``.
-        payload: its argument, JSON values.
-        variables: environment on top of this process's own.
-        on_event: called with each event other than the last, such as training progress.
-        timeout_s: after which the job and its process group are killed.
-    """
-    receive, send = os.pipe()
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "benchmark.sweeps.worker", str(send)],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            pass_fds=(send,),
-            start_new_session=True,
-            env={**os.environ, **variables},
-        )
-        os.close(send)
-        try:
-            last = _converse(process, receive, {"job": job, "payload": payload}, on_event, timeout_s)
-        finally:
-            _kill_group(process)
-        log.seek(0)
-        tail = "\n".join(log.read().decode("utf-8", "replace").splitlines()[-TAIL_LINES:])
-    return _outcome(process.returncode, last, tail, timeout_s)
-
-
-def _converse(
-    process: "subprocess.Popen[bytes]",
-    receive: int,
-    message: Event,
-    on_event: Callable[[Event], None],
-    timeout_s: float | None,
-) -> Event | None:
-    """Send the job, hand on its events, and return the last one; None if it timed out."""
-    timer = None
-    timed_out = False
-
-    def expire() -> None:
-        nonlocal timed_out
-        timed_out = True
-        _kill_group(process, wait=False)
-
-    if timeout_s is not None:
-        import threading
-
-        timer = threading.Timer(timeout_s, expire)
-        timer.daemon = True
-        timer.start()
-    last: Event = {}
-    try:
-        assert process.stdin is not None
-        try:
-            process.stdin.write(json.dumps(message).encode())
-            process.stdin.close()
-        except BrokenPipeError:
-            pass
-        with os.fdopen(receive, "rb") as events:
-            for line in events:
-                try:
-                    event = json.loads(line)
-                except ValueError:
-                    continue  # half a line of a process that died while writing
-                if event["event"] == "progress":
-                    on_event(event)
-                else:
-                    last = event
-        process.wait()
-    finally:
-        if timer:
-            timer.cancel()
-    return None if timed_out else last
-
-
-def _kill_group(process: "subprocess.Popen[bytes]", wait: bool = True) -> None:
-    """Kill what is left of the job's session, and collect the job itself."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    if wait:
-        process.wait()
-
-
-def _outcome(code: int, last: Event | None, tail: str, timeout_s: float | None) -> Outcome:
-    if last is None:
-        return Outcome("timeout", reason=f"no result within {timeout_s:g} s", stderr_tail=tail)
-    match last.get("event"):
-        case "result" if code == 0:
-            return Outcome("ok", result=last["result"], stderr_tail=tail)
-        case "unsupported":
-            return Outcome("unsupported", reason=last["reason"], stderr_tail=tail)
-        case "failed":
-            return Outcome("failed", reason=last["reason"], stderr_tail=tail)
-    if code < 0:
-        return Outcome("crashed", reason=f"killed by {signal.Signals(-code).name}", stderr_tail=tail)
-    return Outcome("failed", reason=f"the worker ended with exit code {code} and no result", stderr_tail=tail)

@@ -22,8 +22,11 @@ class Trainer(Protocol):
     def evaluate(self, inputs: np.ndarray, lengths: Any) -> np.ndarray:
         """Logits."""
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Parameters and statistics."""
+
+class DivergedError(UserError):
+    """Training has left the finite numbers. Its row says so."""
+
+    status = "diverged"
 
 
 @dataclass
@@ -60,7 +63,8 @@ def fit(
         clock: seconds, monotonic.
 
     Raises:
-        UserError: if a loss is not finite, naming the step.
+        DivergedError: if a loss is not finite, naming the step.
+        UserError: if a batch is larger than the data.
     """
     start, history = clock(), History()
     steps_an_epoch = len(splits.train.labels) // recipe.batch
@@ -82,7 +86,7 @@ def record_epoch(history: History, trainer: Trainer, splits: Splits, batch: int,
     """Add an epoch to the history; test it if it is the best so far."""
     if not np.isfinite(losses).all():
         step = len(history.step_loss) + int(np.argmin(np.isfinite(losses)))
-        raise UserError(f"diverged: the loss is not finite at step {step}; try a smaller --lr")
+        raise DivergedError(f"the loss is not finite at step {step}; try a smaller --lr")
     history.step_loss += losses
     history.epoch_loss.append(float(np.mean(losses)))
     validation = accuracy(trainer, splits.validation, batch)

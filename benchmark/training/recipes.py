@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from benchmark.spec.errors import UserError
+from benchmark.spec.base import LARGEST
+from benchmark.spec.errors import UserError, short
 from benchmark.sweeps.cell import Recipe
 
 SIZES: dict[str, dict[str, int]] = {"digits": {"d_model": 64, "d_state": 64}}
@@ -29,6 +30,15 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
+RANGES = (
+    ("lr", 1e-12, 1e3),
+    ("recurrence_lr", 1e-12, 1e3),
+    ("weight_decay", 0.0, 1e3),
+    ("dropout", 0.0, 1.0),
+    ("warmup", 0.0, 1.0),
+)
+
+
 def recipe(task: str, **overrides: Any) -> Recipe:
     """The task's recipe with some values replaced; None leaves a value as it is.
 
@@ -37,14 +47,9 @@ def recipe(task: str, **overrides: Any) -> Recipe:
     """
     chosen = RECIPES[task].model_copy(update={k: v for k, v in overrides.items() if v is not None})
     for name in ("epochs", "batch", "depth"):
-        if getattr(chosen, name) < 1:
-            raise UserError(f"{name} must be a positive integer, got {getattr(chosen, name)}")
-    for name in ("lr", "recurrence_lr"):
-        if not 0 < getattr(chosen, name) < float("inf"):
-            raise UserError(f"{name} must be a positive number, got {getattr(chosen, name)}")
-    for name in ("dropout", "warmup"):
-        if not 0 <= getattr(chosen, name) < 1:
-            raise UserError(f"{name} must lie in [0, 1), got {getattr(chosen, name)}")
-    if chosen.weight_decay < 0:
-        raise UserError(f"weight_decay must not be negative, got {chosen.weight_decay}")
+        if not 1 <= getattr(chosen, name) <= LARGEST:
+            raise UserError(f"{name} must be a positive integer up to {LARGEST:,}, got {short(getattr(chosen, name))}")
+    for name, low, high in RANGES:
+        if not low <= getattr(chosen, name) < high:
+            raise UserError(f"{name} must lie in [{low:g}, {high:g}), got {short(getattr(chosen, name))}")
     return chosen

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmark.spec import UserError, reference
 from benchmark.spec.algorithms import algorithms_of
-from benchmark.sweeps.process import run_job, worker_environment
+from benchmark.sweeps.process import Pool, worker_environment
 from benchmark.verification.cases import Case, cases
 
 Arrays = Mapping[str, np.ndarray]
@@ -25,6 +25,12 @@ TOLERANCES = {
     ("float32", "gradients"): 1e-4,
 }
 """Largest relative error, in the norm over an array, that passes."""
+
+
+class NotVerifiedError(UserError):
+    """A framework's job came to no answer."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -60,33 +66,41 @@ def verify(
     """All checks for the layers.
 
     Raises:
-        UserError: if a framework fails outright, with its own words.
+        NotVerifiedError: if a framework fails outright, with its own words.
     """
     listed = cases(layers, quick)
     runs = [(framework, dtype) for dtype in dtypes for framework in frameworks]
     done = dict.fromkeys(runs, 0)
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+    pools = {key: Pool("spawn") for key in runs}
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as threads:
 
         def run(key: tuple[str, str]) -> Arrays:
             def report(event: dict[str, int]) -> None:
                 done[key] = event["done"]
                 on_progress(sum(done.values()), len(runs) * len(listed))
 
-            return _run_framework(*key, listed, Path(folder), report)
+            with pools[key] as pool:
+                return _run_framework(pool, *key, listed, Path(folder), report)
 
-        found = dict(zip(runs, pool.map(run, runs), strict=True))
+        try:
+            found = dict(zip(runs, threads.map(run, runs), strict=True))
+        except BaseException:  # Ctrl-C among them: do not wait for what still runs
+            threads.shutdown(wait=False, cancel_futures=True)
+            for pool in pools.values():
+                pool.stop()
+            raise
     return [check for dtype in dtypes for check in _checks(listed, frameworks, dtype, found)]
 
 
 def _run_framework(
-    framework: str, dtype: str, listed: list[Case], folder: Path, report: Callable[[dict[str, int]], None]
+    pool: Pool, framework: str, dtype: str, listed: list[Case], folder: Path, report: Callable[[dict[str, int]], None]
 ) -> Arrays:
     path = folder / f"{framework}-{dtype}.npz"
     payload = {"framework": framework, "dtype": dtype, "cases": [asdict(c) for c in listed], "path": str(path)}
     variables = worker_environment(threads=0, device="cpu", dtype=dtype)
-    outcome = run_job(JOB, payload, variables, report)
+    outcome = pool.run(JOB, payload, variables, on_event=report)
     if outcome.status != "ok":
-        raise UserError(f"{framework} could not be verified: {outcome.reason}")
+        raise NotVerifiedError(f"{framework} could not be verified: {outcome.status}, {outcome.reason}")
     with np.load(path) as arrays:
         return {name: arrays[name] for name in arrays.files}
 

@@ -1,0 +1,81 @@
+"""Options that commands share, and the settings of a sweep as options. Light to import."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, get_origin
+
+import typer
+
+from benchmark.sweeps.config import PRESETS, Sweep, resolve
+
+Words = list[str]
+Layer = Annotated[Words, typer.Option("--layer", help="A layer, several by commas, or all; see rotbench list.")]
+Framework = Annotated[Words, typer.Option("--framework", help="torch, jax, or all that are installed.")]
+Settings = Annotated[Words, typer.Option("--set", help="A layer option, as in heads=16 or s5.blocks=4; repeat it.")]
+Folder = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON on stdout instead of a table.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for another sweep on the device to end.")]
+Inline = Annotated[bool, typer.Option("--inline", help="Measure in this very process, for a debugger.")]
+FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first cell that fails.")]
+NoSkip = Annotated[bool, typer.Option("--no-skip", help="Measure larger cells too after one ran out of memory.")]
+Again = Annotated[bool, typer.Option("--again", help="Measure again what has a row already.")]
+Retry = Annotated[Words, typer.Option("--retry", help="Measure again rows of these statuses: oom, failed, ...")]
+RUNS = Path("results/runs")
+
+Command = Callable[..., None]
+
+
+def with_settings(**base: Any) -> Callable[[Command], Command]:
+    """Give a command every setting of a sweep as an option, with --preset and --config.
+
+    The function gets them as ``resolved``; ``base`` holds defaults of its own.
+    """
+    added = {"preset": _preset_option(), "config": _config_option(), **_setting_options(base)}
+
+    def register(function: Command) -> Command:
+        @functools.wraps(function)
+        def command(**given: Any) -> None:
+            preset, file = given.pop("preset"), given.pop("config")
+            values = [given.pop(option) for option in Sweep.model_fields]
+            named = zip(Sweep.names(), values, strict=True)
+            overrides = {name: value for name, value in named if value not in (None, [])}
+            function(resolved=resolve(overrides, preset, file, base), **given)
+
+        own = [p for p in inspect.signature(function).parameters.values() if p.name != "resolved"]
+        command.__signature__ = inspect.Signature([*own, *added.values()])  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in (*own, *added.values())}
+        return command
+
+    return register
+
+
+def _setting_options(base: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
+    """Each setting of a sweep as an option that is None unless given; ``base`` holds other defaults."""
+    found = {}
+    for name, field in Sweep.model_fields.items():
+        flag = "--" + (field.alias or name).replace("_", "-")
+        value = base.get(name, field.default)
+        default = ",".join(value) if isinstance(value, list) else str(value)
+        option = typer.Option(flag, help=field.description, show_default=default)
+        hint = field.annotation
+        kind: Any = hint if hint in (int, float) else Words if get_origin(hint) is list else str
+        found[name] = inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+        )
+    return found
+
+
+def _preset_option() -> inspect.Parameter:
+    option = typer.Option("--preset", help=f"Settings that ship with the tool: {', '.join(PRESETS)}.")
+    return inspect.Parameter(
+        "preset", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, option]
+    )
+
+
+def _config_option() -> inspect.Parameter:
+    option = typer.Option("--config", help="TOML file with a table named sweep; rotbench.toml here is read anyway.")
+    return inspect.Parameter(
+        "config", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Path | None, option]
+    )

@@ -1,0 +1,108 @@
+"""Device-hours: measured for trainings that ran, projected from step times for published recipes."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from benchmark.reports import numbers as n
+from benchmark.reports.labels import algorithm
+from benchmark.reports.tables import Table
+from benchmark.store.row import Row
+from benchmark.training.published import published
+
+TARGETS = (0.5, 0.8, 0.9, 0.95, 0.97)
+"""Validation accuracies whose first time is reported."""
+
+
+class Hours(NamedTuple):
+    """Device-hours of one training and how they are known."""
+
+    kind: str
+    task: str
+    layer: str
+    framework: str
+    device: str
+    steps: int | None
+    step_ms: float | None
+    device_hours: float
+    how: str
+
+
+def hours_of(rows: Sequence[Row]) -> list[Hours]:
+    """Measured trainings as they were, step times projected to their published recipes."""
+    found = []
+    for row in rows:
+        device = str(row.detail.get("device_name", row.device))
+        if row.device == "cpu":
+            device = f"cpu ({row.environment.get('cpu', 'unknown')}, {row.threads} threads)"
+        if row.status != "ok" or row.task is None:
+            continue
+        if row.metric == "train" and row.device_hours is not None:
+            how = "wall time of the whole training, compilation and evaluation included"
+            found.append(
+                Hours("measured", row.task, row.layer, row.framework, device, None, None, row.device_hours, how)
+            )
+        elif row.metric == "train-step" and row.median_ms is not None and row.recipe is not None:
+            found.append(_projected(row, device))
+    return found
+
+
+def _projected(row: Row, device: str) -> Hours:
+    recipe = published(row.task or "")[row.layer]
+    steps, step_ms = recipe.steps_on(row.task or ""), row.median_ms or 0.0
+    how = f"{n.count(steps)} published steps of batch {recipe.batch} x the measured step"
+    if row.batch != recipe.batch:
+        step_ms *= recipe.batch / row.batch
+        how += f" of batch {row.batch}, taken to grow in proportion to the batch"
+    hours = steps * step_ms / 3.6e6
+    return Hours("projected", row.task or "", row.layer, row.framework, device, steps, step_ms, hours, how)
+
+
+def hours_tables(rows: Sequence[Row], price: float | None) -> list[Table]:
+    """Device-hours of every training, and times to target accuracies of those that ran."""
+    found = hours_of(rows)
+    names = ["kind", "task", "layer", "framework", "device", "steps", "step", "device-hours"]
+    lines = []
+    for h in found:
+        step = n.duration(h.step_ms / 1000) if h.step_ms is not None else n.MISSING
+        line = [h.kind, h.task, h.layer, h.framework, h.device, n.count(h.steps), step, n.significant(h.device_hours)]
+        lines.append(line if price is None else [*line, n.significant(h.device_hours * price)])
+    notes = [f"{how}: {kind}." for kind, how in dict.fromkeys((h.kind, h.how) for h in found)]
+    notes.append("Device-hours of different devices are never added up.")
+    columns = names if price is None else [*names, "cost"]
+    hours = Table("Device-hours", columns, lines, frozenset(columns[5:]), notes, ("device", "steps", "step"))
+    trained = [row for row in rows if row.metric == "train" and row.status == "ok"]
+    return [hours, *([targets_table(trained)] if trained else [])]
+
+
+def targets_table(rows: Sequence[Row]) -> Table:
+    """When each training first reached a validation accuracy, and the energy to there."""
+    names = ["task", "layer", "framework", "algorithm", "seed", *(n.percent(t) for t in TARGETS), "energy"]
+    lines = [
+        [
+            row.task or n.MISSING,
+            row.layer,
+            row.framework,
+            algorithm(row),
+            str(row.seed),
+            *(n.duration(time_to(row, target)) for target in TARGETS),
+            n.scaled(row.energy_j, "J"),
+        ]
+        for row in rows
+    ]
+    notes = [
+        f"Wall time until the validation accuracy was first reached, evaluations included; "
+        f"{n.MISSING}: never in this run. Energy is of the whole training."
+    ]
+    return Table("Time to accuracy", names, lines, frozenset(names[4:]), notes, ("algorithm", "seed", "energy"))
+
+
+def time_to(row: Row, accuracy: float) -> float | None:
+    """Seconds until a training first reached a validation accuracy; None if it never did."""
+    history = row.detail.get("history", {})
+    pairs = zip(history.get("epoch_validation_accuracy", []), history.get("epoch_end_s", []), strict=True)
+    return next((seconds for reached, seconds in pairs if reached >= accuracy), None)
+
+
+def hours_as_json(rows: Sequence[Row], price: float | None) -> list[dict[str, Any]]:
+    """The same as JSON values."""
+    return [h._asdict() | ({} if price is None else {"cost": h.device_hours * price}) for h in hours_of(rows)]

@@ -1,0 +1,41 @@
+"""What tells cells apart that look alike: the axes in which some rows differ."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from benchmark.store.row import Row
+
+MINOR = ("dtype", "device", "compiled", "precision", "threads", "cache", "mode", "seed", "replicate")
+"""Axes that have no column of their own in most tables."""
+
+
+def variants(rows: Sequence[Row], more: Iterable[str] = ()) -> dict[str, str]:
+    """By cell, the minor axes and layer options in which the rows differ, as ``name=value`` words.
+
+    Options are compared among rows of one layer, as each layer has its own. ``more`` names further
+    axes of the cell that the table shows no column for.
+    """
+    differing = [name for name in (*MINOR, *more) if len({_plain(getattr(row, name)) for row in rows}) > 1]
+    options = {layer: _differing_options([r for r in rows if r.layer == layer]) for layer in {r.layer for r in rows}}
+    found = {}
+    for row in rows:
+        words = [f"{name}={_plain(getattr(row, name))}" for name in differing]
+        words += [f"{name}={row.options[name]}" for name in options[row.layer] if name in row.options]
+        found[row.cell_id] = ", ".join(words)
+    return found
+
+
+def _differing_options(rows: Sequence[Row]) -> list[str]:
+    names = dict.fromkeys(name for row in rows for name in row.options)
+    return [name for name in names if len({str(row.options.get(name)) for row in rows}) > 1]
+
+
+def _plain(value: Any) -> str:
+    return value.model_dump_json() if hasattr(value, "model_dump_json") else str(value)
+
+
+def algorithm(row: Row) -> str:
+    """The algorithm that ran, marked where it was chosen by ``auto``."""
+    if row.algorithm_run is None or row.algorithm_run == row.algorithm:
+        return row.algorithm
+    return f"{row.algorithm_run} ({row.algorithm})"

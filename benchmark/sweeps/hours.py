@@ -1,0 +1,66 @@
+"""Cells that time one training step of a published recipe."""
+
+from collections.abc import Iterable
+
+from benchmark.spec import UserError
+from benchmark.spec.devices import PRECISIONS, parse_device
+from benchmark.sweeps.cell import Cell, Recipe, layer_spec
+from benchmark.sweeps.config import Sweep
+from benchmark.sweeps.grid import product, words
+from benchmark.sweeps.plan import check_seed, check_threads, each, framework_names, layer_names
+from benchmark.training.published import RECIPES, TASKS, Published, published
+
+
+def step_cells(sweep: Sweep, tasks: Iterable[str], examples: int = 0) -> list[Cell]:
+    """One cell a task, layer and framework, at the published sizes.
+
+    Args:
+        sweep: layers, frameworks, precision, device, threads and seed are taken from it.
+        tasks: names, or all.
+        examples: in a step, 0 for the published batch; a projection then scales the time to that.
+
+    Raises:
+        UserError: for the first value that cannot be served.
+    """
+    if examples < 0:
+        raise UserError(f"examples must not be negative, got {examples}")
+    parse_device(sweep.device)
+    named = list(RECIPES) if "all" in words(tasks) else words(tasks)
+    axes = product(
+        task=[name for name in named if published(name)],
+        layer=layer_names(sweep.layer),
+        framework=framework_names(sweep.framework),
+        precision=each("precision", sweep.precision, PRECISIONS),
+    )
+    shared = {"device": sweep.device, "threads": check_threads(sweep.threads), "seed": check_seed(sweep.seed)}
+    return [
+        _cell(published(values["task"])[values["layer"]], examples, shared | values)
+        for values in axes
+        if values["layer"] in published(values["task"])
+    ]
+
+
+def _cell(found: Published, examples: int, values: dict[str, object]) -> Cell:
+    spec = layer_spec(str(values["layer"]), found.d_model, found.d_state, found.layer_options)
+    made = Recipe(
+        epochs=found.epochs or 1,
+        batch=found.batch,
+        depth=found.depth,
+        lr=1e-3,
+        recurrence_lr=1e-3,
+        weight_decay=0.05,
+        dropout=0.1,
+        warmup=0.1,
+        norm="batch",
+        activation=found.activation,  # type: ignore[arg-type]
+    )
+    return Cell(
+        metric="train-step",
+        d_model=found.d_model,
+        d_state=found.d_state,
+        options=spec.options,
+        seq_len=TASKS[str(values["task"])].seq_len,
+        batch=examples or found.batch,
+        recipe=made,
+        **values,  # type: ignore[arg-type]
+    )
