@@ -4,7 +4,7 @@ from benchmark import backends
 
 INSTALLED = backends.installed()
 
-collect_ignore = [f"layers_{name}" for name in backends.FRAMEWORKS if name not in INSTALLED]
+collect_ignore_glob = [f"layers_{name}/*" for name in backends.FRAMEWORKS if name not in INSTALLED]
 
 if INSTALLED:
     from jaxtyping import install_import_hook

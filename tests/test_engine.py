@@ -1,6 +1,7 @@
 """The sweep's loop with processes that do as they are told: order, resume, memory, failures, the lock."""
 
 import itertools
+import os
 import subprocess
 import sys
 import time
@@ -133,6 +134,34 @@ def test_an_interrupt_keeps_what_is_finished(scripted, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run_cells(cells(8, 16, 32), tmp_path, Effort(processes=1))
     assert [row.seq_len for row in files.read([tmp_path]).rows] == [8]
+
+
+def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path):
+    """kill -9 in the middle of a cell's process: the row before it is kept, and only the others are measured."""
+    hang = "import os, time\ndef job(payload, emit):\n    if payload['cell']['seq_len'] == 16: time.sleep(60)\n"
+    (tmp_path / "scripted.py").write_text(hang + f"    return {ok().result!r}\n")
+    code = (
+        f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'tests')!r}]\n"
+        "import random; random.Random.shuffle = lambda self, visits: None\n"
+        "from pathlib import Path; from test_engine import Effort, cells, run_cells; from benchmark.sweeps import run\n"
+        "run.JOBS['speed'] = 'scripted:job'\n"
+        "run_cells(cells(8, 16, 32), Path('out'), Effort(processes=1))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    harness = subprocess.Popen(command, cwd=tmp_path, env=env)
+    for _ in range(600):
+        if len(kept := list((tmp_path / "out" / "cells").glob("*.parquet"))) == 1:
+            break
+        time.sleep(0.05)
+    before = kept[0].read_bytes()
+    harness.kill()
+    harness.wait()
+    (tmp_path / "scripted.py").write_text(f"def job(payload, emit): return {ok().result!r}\n")
+    subprocess.run(command, cwd=tmp_path, env=env, check=True)
+    assert kept[0].read_bytes() == before
+    assert sorted(row.seq_len for row in files.read([tmp_path / "out"]).rows) == [8, 16, 32]
+    assert not list((tmp_path / "out" / ".staging").iterdir())
 
 
 def test_the_watcher_is_told(scripted, tmp_path):
