@@ -1,5 +1,10 @@
 """Leaves out what the installed frameworks cannot import, and checks shapes and types while tests run."""
 
+import os
+import tempfile
+
+import pytest
+
 from benchmark import backends
 
 INSTALLED = backends.installed()
@@ -10,3 +15,9 @@ if INSTALLED:
     from jaxtyping import install_import_hook
 
     install_import_hook([f"layers_{name}" for name in INSTALLED], "beartype.beartype")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Locks of devices among what lies there: a sweep that runs on this machine meanwhile is none of the tests'."""
+    os.environ["TMPDIR"] = tempfile.tempdir = str(tmp_path_factory.mktemp("tmp"))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from benchmark.reports import numbers as n
 from benchmark.store.row import Row
 
 MINOR = ("dtype", "device", "compiled", "precision", "threads", "cache", "mode", "seed", "replicate")
@@ -16,7 +17,8 @@ def variants(rows: Sequence[Row], more: Iterable[str] = ()) -> dict[str, str]:
     axes of the cell that the table shows no column for.
     """
     differing = [name for name in (*MINOR, *more) if len({_plain(getattr(row, name)) for row in rows}) > 1]
-    options = {layer: _differing_options([r for r in rows if r.layer == layer]) for layer in {r.layer for r in rows}}
+    layered = [row for row in rows if row.metric != "roofline"]
+    options = {name: _differing_options([r for r in layered if r.layer == name]) for name in {r.layer for r in rows}}
     found = {}
     for row in rows:
         words = [f"{name}={_plain(getattr(row, name))}" for name in differing]
@@ -34,8 +36,15 @@ def _plain(value: Any) -> str:
     return value.model_dump_json() if hasattr(value, "model_dump_json") else str(value)
 
 
+def layer(row: Row) -> str:
+    """The layer; a machine's ceiling has none."""
+    return n.MISSING if row.metric == "roofline" else row.layer
+
+
 def algorithm(row: Row) -> str:
-    """The algorithm that ran, marked where it was chosen by ``auto``."""
+    """The algorithm that ran, marked where it was chosen by ``auto``; a machine's ceiling has none."""
+    if row.metric == "roofline":
+        return n.MISSING
     if row.algorithm_run is None or row.algorithm_run == row.algorithm:
         return row.algorithm
     return f"{row.algorithm_run} ({row.algorithm})"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmark.reports import numbers as n
-from benchmark.reports.labels import algorithm, variants
+from benchmark.reports.labels import algorithm, layer, variants
 from benchmark.reports.tables import Table, to_markdown
 from benchmark.spec.errors import UserError, unknown
 from benchmark.store.row import Row
@@ -25,7 +25,7 @@ def row_table(rows: Sequence[Row]) -> Table:
             row.cell_id,
             row.created_at.strftime("%Y-%m-%d %H:%M"),
             row.metric,
-            row.layer,
+            layer(row),
             row.framework,
             algorithm(row),
             row.direction or n.MISSING,

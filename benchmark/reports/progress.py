@@ -8,7 +8,10 @@ from benchmark.store.row import Row
 def line(row: Row, done: int, of: int) -> str:
     """What was measured and what came out, after its number among all."""
     where = row.task or (f"length {n.count(row.seq_len)}" if row.seq_len else "")
-    what = " ".join(part for part in (row.framework, row.layer, algorithm(row), row.direction, where) if part)
+    parts = [row.framework, row.layer, algorithm(row), row.direction, where]
+    if row.metric == "roofline":
+        parts = [row.framework, row.device, row.dtype, row.precision]
+    what = " ".join(part for part in parts if part)
     return f"[{done}/{of}] {what}: {_result(row)}"
 
 
@@ -18,6 +21,8 @@ def _result(row: Row) -> str:
     match row.metric:
         case "train":
             return f"test accuracy {n.percent(row.test_accuracy)} in {n.duration(row.train_wall_s)}"
+        case "roofline":
+            return f"{n.scaled(row.detail['flops_per_s'], 'FLOP/s')}, {n.scaled(row.detail['bytes_per_s'], 'B/s')}"
         case "memory":
             return f"RSS +{n.scaled(row.rss_delta_bytes, 'B')}, peak {n.scaled(row.rss_peak_bytes, 'B')}"
     return f"{n.significant(row.median_ms)} ms [{n.interval(row.ci_low_ms, row.ci_high_ms)}]{_warning(row)}"

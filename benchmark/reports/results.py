@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from benchmark.reports import numbers as n
-from benchmark.reports.labels import algorithm, variants
+from benchmark.reports.labels import algorithm, layer, variants
 from benchmark.reports.roofline import Ceilings, Share, share
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
@@ -205,7 +205,7 @@ def failure_table(rows: Sequence[Row], title: str = "Cells without a result") ->
         [
             r.status,
             r.metric,
-            r.layer,
+            layer(r),
             r.framework,
             algorithm(r),
             r.direction or n.MISSING,

@@ -33,7 +33,7 @@ def to_terminal(table: Table, width: int | None = None, color: bool = False, enc
     """
     table = narrowed(table, width) if width else table
     plain = not encoding.lower().replace("-", "").startswith("utf")
-    drawn = RichTable(title=table.title, title_justify="left", box=box.ASCII2 if plain else box.HEAVY_HEAD)
+    drawn = RichTable(box=box.ASCII2 if plain else box.HEAVY_HEAD)
     for name in table.columns:
         justify: Literal["left", "right"] = "right" if name in table.numeric else "left"
         drawn.add_column(name, justify=justify, overflow="fold", no_wrap=name in table.numeric, min_width=4)
@@ -49,6 +49,7 @@ def to_terminal(table: Table, width: int | None = None, color: bool = False, enc
         highlight=False,
         markup=False,
     )
+    console.print(table.title, style="italic", soft_wrap=width is None)
     console.print(drawn)
     for note in table.notes:
         console.print(note, soft_wrap=width is None)
