@@ -28,7 +28,7 @@ test-full: lint types
 	$(BIN)/rotbench verify
 
 perf: $(STAMP)
-	$(BIN)/python -m pytest -m perf tests/perf
+	$(BIN)/python -m pytest -m perf -n 0 tests/perf/test_overhead.py
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

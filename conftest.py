@@ -7,6 +7,8 @@ import pytest
 
 from benchmark import backends
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, so each keeps to one processor
+
 INSTALLED = backends.installed()
 
 collect_ignore_glob = [f"layers_{name}/*" for name in backends.FRAMEWORKS if name not in INSTALLED]

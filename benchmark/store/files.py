@@ -117,13 +117,13 @@ def paths(sources: Sequence[Path]) -> list[Path]:
         else:
             listed = sorted(source.rglob("*.parquet"))
             found += [p for p in listed if not any(part.startswith(".") for part in p.relative_to(source).parts)]
-    return list({path.resolve(): path for path in found}.values())
+    return found
 
 
 def read_file(path: Path) -> Loaded:
     """The rows of one file, or why it cannot be read."""
     try:
-        table = pq.ParquetFile(path, page_checksum_verification=True).read()
+        table = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False).read(use_threads=False)
         if missing := {"cell_id", "status", "metric"} - set(table.schema.names):
             return Loaded([], [(path, f"no results file of rotbench: it has no {', '.join(sorted(missing))}")])
         return Loaded([Row.from_arrow(values) for values in table.to_pylist()], [])
@@ -160,11 +160,13 @@ def _read_source(source: Path, seen: set[Path]) -> Loaded:
     rows: list[Row] = []
     bad: list[tuple[Path, str]] = []
     fresh = 0
+    resolved = source.resolve()
     for path in paths([source]):
-        if path.resolve() in seen:
+        name = str(path.relative_to(source))
+        if (place := resolved / name) in seen:
             continue
-        seen.add(path.resolve())
-        stamp, name = index.stamp_of(path), str(path.relative_to(source))
+        seen.add(place)
+        stamp = index.stamp_of(path)
         entry = known.get(name)
         if entry is None or entry[0] != stamp:
             loaded = read_file(path)

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from frameworks import INSTALLED
 
+from benchmark import backends
 from benchmark.store import files, index
 from benchmark.store.row import Row
 from benchmark.sweeps.config import Sweep
@@ -16,6 +16,7 @@ from benchmark.sweeps.run import JOBS, Effort
 
 ROOT = Path(__file__).parents[2]
 FILES = 5_000
+INSTALLED = backends.installed()
 
 pytestmark = pytest.mark.perf
 
@@ -29,6 +30,7 @@ def cell(**values):
 def folder(tmp_path_factory):
     """Rows enough for a large sweep."""
     made = tmp_path_factory.mktemp("many")
+    files.prepare_folder(made)
     one = cell()
     for replicate in range(FILES):
         moved = one.model_copy(update={"replicate": replicate})
