@@ -11,9 +11,6 @@ FRAMEWORKS = ("torch", "jax")
 NEEDS = {"torch": ("torch", "jaxtyping"), "jax": ("jax", "optax", "jaxtyping")}
 """Modules of each framework's extra."""
 
-PRELOADED = {"torch": ("layers_torch.train", "torch._dynamo"), "jax": ("layers_jax.train",)}
-"""What a supervisor imports once for all its jobs. torch's counter of FLOPs needs its compiler, a second's import."""
-
 
 def installed() -> tuple[str, ...]:
     """The frameworks that this Python can import, found without importing them."""

@@ -1,7 +1,10 @@
 """The command line through a real process."""
 
+import contextlib
 import json
 import os
+import pty
+import re
 import signal
 import statistics
 import subprocess
@@ -374,6 +377,39 @@ def test_verify_fails_with_exit_1_where_the_math_is_wrong(tmp_path):
     assert "FAILED" in out
     assert "checks failed" in out
     assert "values differ by" in out
+
+
+def in_terminal(*words, cwd, env):
+    """What the command writes to a terminal, stdout and stderr together."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, str(ROOT / "cli.py"), *words]
+    kept = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "GITHUB_ACTIONS"}}
+    running = subprocess.Popen(command, cwd=cwd, stdout=theirs, stderr=theirs, env=kept | env)
+    os.close(theirs)
+    text = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while data := os.read(ours, 1 << 12):
+            text += data
+    os.close(ours)
+    assert running.wait(60) == 0, text
+    return text.decode()
+
+
+@needs_framework
+@pytest.mark.parametrize(
+    ("env", "present", "absent"),
+    [
+        ({"TERM": "xterm-256color"}, ["\x1b["], []),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, [], [r"\x1b\[[\d;]*3\d(;\d+)*m"]),  # bold is no colour
+        ({"TERM": "dumb"}, ["[1/1]"], ["\x1b"]),
+        ({"TERM": "xterm-256color", "GITHUB_ACTIONS": "true", "NO_COLOR": "1"}, ["[1/1]"], ["\x1b"]),
+    ],
+    ids=["colour", "no-colour", "dumb", "actions"],
+)
+def test_what_terminals_are_told(env, present, absent, tmp_path):
+    text = in_terminal("speed", "--layer", "lru", "--seq-len", "8", *QUICK, cwd=tmp_path, env=env)
+    assert all(word in text for word in present)
+    assert not any(re.search(pattern, text) for pattern in absent)
 
 
 @pytest.mark.full

@@ -77,7 +77,6 @@ def speed(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
                 "state_before": before,
                 "state_after": after,
                 "warnings": machine.warnings(before, after, os.cpu_count() or 1) + _launch_bound(timing),
-                **device.counted_flops(call),
             },
         }
     )
@@ -98,7 +97,7 @@ def memory_use(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
     cell = Cell.model_validate(payload["cell"])
     device, algorithm, error, found = _opened(cell)
     call, memory_found = _first_run(cell, device, algorithm)
-    detail = found["detail"] | memory_found["detail"] | device.counted_flops(call)
+    detail = found["detail"] | memory_found["detail"]
     return found | memory_found | {"gate_error": error, "compile_s": call.compile_s, "detail": detail}
 
 

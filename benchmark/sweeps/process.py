@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from benchmark import backends
 from benchmark.sweeps.outcome import Ending, Outcome, host_oom_kills, outcome_of
 from benchmark.sweeps.supervisor import command_of
 
@@ -94,7 +93,7 @@ class Pool:
         key = (framework or "", *(f"{name}={value}" for name, value in sorted(variables.items())))
         handle = self.supervisors.get(key)
         if handle is None or not handle.alive():
-            modules = [*PRELOADED, *backends.PRELOADED[framework]] if framework and self.start == "fork" else []
+            modules = [*PRELOADED, f"layers_{framework}.train"] if framework and self.start == "fork" else []
             handle = self.supervisors[key] = Handle(modules, variables)
         return handle
 
