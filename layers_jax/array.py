@@ -100,6 +100,12 @@ def split(values: Float[jax.Array, "*batch P"]) -> tuple[jax.Array, jax.Array]:
     return values[..., :half], values[..., half:]
 
 
+def times(a: jax.Array, b: jax.Array) -> jax.Array:
+    """The complex product of two planar arrays that broadcast."""
+    (a_r, a_i), (b_r, b_i) = split(a), split(b)
+    return jnp.concatenate([a_r * b_r - a_i * b_i, a_r * b_i + a_i * b_r], -1)
+
+
 def read_in(B_NH: Complex[jax.Array, "N H"]) -> Float[jax.Array, "H P"]:
     """The real matrix W with u @ W = planar(B u)."""
     return jnp.concatenate([B_NH.real, B_NH.imag], 0).T

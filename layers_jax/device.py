@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmark.spec import LayerSpec, Unsupported
 from benchmark.spec.devices import check_precision, parse_device
+from layers_jax import native
 from layers_jax.array import asarray, dtype_of
 from layers_jax.recurrence import apply, step, vjp
 
@@ -62,6 +63,11 @@ def count(kind: str) -> int:
 def describe(device: str) -> str:
     """The device's own name, such as NVIDIA H200."""
     return str(resolve(device).device_kind)
+
+
+def compiled_recurrence() -> str:
+    """Whether algorithm fused is here, or why it is not; builds it on the way."""
+    return native.state()
 
 
 def set_threads(threads: int) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from benchmark.spec import LayerSpec, checks
-from benchmark.spec.algorithms import algorithms_of, check_algorithm
+from benchmark.spec.algorithms import VANDERMONDE, algorithms_of, check_algorithm
 from layers_jax import convolution
 from layers_jax.array import (
     Params,
@@ -74,7 +74,7 @@ def apply(
         spec: which layer, and its sizes.
         params: arrays named as in ``spec.param_shapes``, numpy's or the framework's, float32 or float64.
         u: inputs (batch, length, d_model), length at least 1.
-        algorithm: auto, sequential, associative, chunked, fft, or for S4D vandermonde.
+        algorithm: auto, sequential, associative, chunked, fft, fused, or for S4D vandermonde.
         state: the state before the first step, complex, (batch, *spec.state_shape).
         return_state: also return the state after each sequence's last step.
         lengths: (batch,) integers from 1 to length; steps past a sequence's end enter neither half,
@@ -157,14 +157,12 @@ def resolve_algorithm(spec: LayerSpec, algorithm: str, device: str) -> str:
 
     Raises:
         UserError: for an unknown algorithm.
-        Unsupported: for one of another layer.
+        Unsupported: for one of another layer, or that cannot serve here.
     """
     check_algorithm(algorithm, algorithms_of(spec), spec.name)
-    if algorithm != "auto":
-        return algorithm
-    if spec.per_channel:
-        return "fft"
-    return choose("auto", device)
+    if spec.per_channel and algorithm in {"auto", VANDERMONDE}:
+        return "fft" if algorithm == "auto" else algorithm
+    return choose(algorithm, device)
 
 
 @partial(jax.jit, static_argnames=("spec", "algorithm", "return_state"))
@@ -177,14 +175,13 @@ def _apply(
         steps = jnp.arange(u.shape[1])
         u = u * (steps < lengths[:, None])[..., None]
     run = per_channel if spec.per_channel else shared
-    y, last = run(c, u, state, lengths, algorithm, return_state)
-    return y + c.D * u, last
+    return run(c, u, state, lengths, algorithm, return_state)
 
 
 def shared(
     c: Coefficients, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
 ) -> tuple[Signal, Any]:
-    """All features feed one recurrence: a matrix product in, a scan, a matrix product out."""
+    """All features feed one recurrence: a matrix product in, a scan, a matrix product out; with the skip."""
     z = project(u, read_in(c.B))
     start = zero_state(z) if state is None else planar(state)
     first = c.first_gain if state is None else None
@@ -194,7 +191,7 @@ def shared(
     if c.C2 is not None:
         end = scale_first(z, first, u.shape[1] if lengths is None else lengths)
         y = y + project(planar_scan(lam, end, start, True, algorithm), read_out(c.C2))
-    return y, from_planar(take_last(x, lengths)) if return_state else None
+    return y + c.D * u, from_planar(take_last(x, lengths)) if return_state else None
 
 
 def scale_first(z: Float[jax.Array, "B L P"], gain: Any, ends: Any) -> Float[jax.Array, "B L P"]:
@@ -216,11 +213,12 @@ def take_last(x: Float[jax.Array, "B L P"], lengths: Any) -> Float[jax.Array, "B
 def per_channel(
     c: Coefficients, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
 ) -> tuple[Signal, Any]:
-    """Every feature has a recurrence of its own; the backward half starts at the next step."""
+    """Every feature has a recurrence of its own; the backward half starts at the next step; with the skip."""
     y = channel_half(c.lam, c.B, c.C, u, state, algorithm)
     if c.C2 is not None:
         back = jnp.flip(channel_half(c.lam, c.B, c.C2, jnp.flip(u, 1), None, algorithm), 1)
         y = y + jnp.concatenate([back[:, 1:], jnp.zeros_like(back[:, :1])], 1)
+    y = y + c.D * u
     if not return_state:
         return y, None
     ends = jnp.full(u.shape[:1], u.shape[1]) if lengths is None else lengths
@@ -238,8 +236,8 @@ def align_ends(u: Signal, lengths: Int[jax.Array, "B"]) -> Signal:
 
 def channel_half(lam: Any, B: Any, C: Any, u: Signal, state: Any, algorithm: str) -> Signal:
     """One direction of the per-channel recurrence, without the skip."""
-    if algorithm == "chunked":
-        return convolution.chunked_convolve(lam, B, C, u, state)
+    if algorithm in {"chunked", "fused"}:
+        return convolution.chunked_convolve(lam, B, C, u, state, "fused" if algorithm == "fused" else "sequential")
     if algorithm in {"fft", "vandermonde"}:
         make = convolution.kernel if algorithm == "fft" else convolution.vandermonde_kernel
         y = convolution.convolve(u, make(lam, C * B, u.shape[1]))

@@ -95,6 +95,12 @@ def split(values: Float[torch.Tensor, "*batch P"]) -> tuple[torch.Tensor, torch.
     return values[..., :half], values[..., half:]
 
 
+def times(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The complex product of two planar arrays that broadcast."""
+    (a_r, a_i), (b_r, b_i) = split(a), split(b)
+    return torch.cat([a_r * b_r - a_i * b_i, a_r * b_i + a_i * b_r], -1)
+
+
 def read_in(B_NH: Complex[torch.Tensor, "N H"]) -> Float[torch.Tensor, "H P"]:
     """The real matrix W with u @ W = planar(B u)."""
     return torch.cat([B_NH.real, B_NH.imag], 0).T

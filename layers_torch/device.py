@@ -9,6 +9,7 @@ import torch
 
 from benchmark.spec import LayerSpec, Unsupported
 from benchmark.spec.devices import check_precision, parse_device
+from layers_torch import native
 from layers_torch.array import asarray, dtype_of
 from layers_torch.recurrence import apply, step, vjp
 
@@ -83,6 +84,11 @@ def describe(device: str) -> str:
     """The device's own name, such as NVIDIA H200."""
     found = resolve(device)
     return torch.cuda.get_device_name(found) if found.type == "cuda" else "cpu"
+
+
+def compiled_recurrence() -> str:
+    """Whether algorithm fused is here, or why it is not; builds it on the way."""
+    return native.state()
 
 
 def set_threads(threads: int) -> None:

@@ -17,7 +17,8 @@ from jaxtyping import Complex, Float
 
 from benchmark.spec.algorithms import CHUNK, SCANS, check_algorithm, chunks, fft_length
 from benchmark.spec.checks import check_scan
-from layers_torch.array import as_complex, common, device_kind, from_planar, planar, split
+from layers_torch import native
+from layers_torch.array import as_complex, common, device_kind, from_planar, planar, split, times
 
 Planar = Float[torch.Tensor, "P"]
 PlanarState = Float[torch.Tensor, "B P"]
@@ -34,10 +35,11 @@ def scan(
         v: the inputs (batch, length, N), complex, at least one step.
         state: x before the first step (after the last, if reverse), (batch, N), complex; zero if None.
         reverse: run from the last step to the first.
-        algorithm: auto, sequential, associative, chunked or fft.
+        algorithm: auto, sequential, associative, chunked, fft or fused.
 
     Raises:
         UserError: for shapes that do not fit, or an unknown algorithm.
+        Unsupported: for an algorithm that cannot serve here.
     """
     check_scan(np.shape(lam), np.shape(v), None if state is None else np.shape(state))
     _, (v, lam, *states) = common({}, as_complex(v), as_complex(lam), *([] if state is None else [as_complex(state)]))
@@ -49,8 +51,12 @@ def scan(
 def choose(algorithm: str, device: str) -> str:
     """The algorithm to run: ``auto`` becomes the fastest sound one for the device's kind."""
     check_algorithm(algorithm, SCANS, "the scan")
+    if algorithm == "fused":
+        native.check_available(device)
     if algorithm != "auto":
         return algorithm
+    if native.available(device):
+        return "fused"
     return "chunked" if device == "cpu" else "associative"
 
 
@@ -66,6 +72,8 @@ def planar_scan(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool,
 
 def run(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool, algorithm: str) -> PlanarStates:
     """One algorithm, forwards or backwards in time, without a gradient."""
+    if algorithm == "fused":
+        return native.scan(lam, z, state, reverse)
     if reverse:
         return ALGORITHMS[algorithm](lam, z.flip(1), state).flip(1)
     return ALGORITHMS[algorithm](lam, z, state)
@@ -99,6 +107,8 @@ def adjoint(
     conj = torch.cat([lam_r, -lam_i])
     G = planar_scan(conj, g, torch.zeros_like(state), not reverse, algorithm)
     first = -1 if reverse else 0
+    if algorithm == "fused" and not torch.is_grad_enabled():
+        return native.correlate(G, x, state, reverse), G, times(conj, G[:, first])
     later, earlier = (G[:, :-1], x[:, 1:]) if reverse else (G[:, 1:], x[:, :-1])
     d_lam = correlate(later, earlier) + correlate(G[:, [first]], state[:, None])
     return d_lam, G, times(conj, G[:, first])
@@ -110,12 +120,6 @@ def correlate(G: PlanarStates, x: PlanarStates) -> Planar:
     real = torch.einsum("bln,bln->n", G_r, x_r) + torch.einsum("bln,bln->n", G_i, x_i)
     imag = torch.einsum("bln,bln->n", G_i, x_r) - torch.einsum("bln,bln->n", G_r, x_i)
     return torch.cat([real, imag])
-
-
-def times(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The complex product of two planar arrays that broadcast."""
-    (a_r, a_i), (b_r, b_i) = split(a), split(b)
-    return torch.cat([a_r * b_r - a_i * b_i, a_r * b_i + a_i * b_r], -1)
 
 
 def powers(lam: Planar, count: int) -> Float[torch.Tensor, "count P"]:

@@ -76,10 +76,9 @@ def doctor_table(found: dict[str, Any]) -> Table:
         ["memory", n.scaled(machine["memory_bytes"], "B")],
     ]
     for framework, outcome in found["frameworks"].items():
-        rows.append(
-            [
-                framework,
-                outcome if isinstance(outcome, str) else f"{outcome['version']}, runs on {', '.join(outcome['kinds'])}",
-            ]
-        )
+        if isinstance(outcome, str):
+            rows.append([framework, outcome])
+            continue
+        rows.append([framework, f"{outcome['version']}, runs on {', '.join(outcome['kinds'])}"])
+        rows.append([f"{framework}, algorithm fused", f"compiled recurrence on the CPU: {outcome['fused']}"])
     return Table("What can run here", ["thing", "found"], rows)

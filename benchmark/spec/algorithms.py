@@ -7,8 +7,8 @@ from benchmark.spec.errors import Unsupported, unknown
 if TYPE_CHECKING:
     from benchmark.spec.base import LayerSpec
 
-SCANS = ("sequential", "associative", "chunked", "fft")
-"""Algorithms of the bare scan, and of every layer."""
+SCANS = ("sequential", "associative", "chunked", "fft", "fused")
+"""Algorithms of the bare scan, and of every layer; fused is compiled code, and needs a compiler."""
 
 VANDERMONDE = "vandermonde"
 """The published form of S4D: its kernel from a whole Vandermonde matrix, then an FFT."""

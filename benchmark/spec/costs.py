@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from benchmark.spec.algorithms import (
     CHANNEL_CHUNK,
     CHUNK,
+    SCANS,
     algorithms_of,
     check_algorithm,
     chunks,
@@ -93,7 +94,7 @@ def scan_flops(algorithm: str, B: int, L: int, N: int) -> int:
     """One scan of N complex states over L steps for B sequences."""
     absorb = MUL_ADD * B * N
     match algorithm:
-        case "sequential":
+        case "sequential" | "fused":
             return MUL_ADD * B * L * N
         case "associative":
             return absorb + _pair_combinations(L) * (6 * N + MUL_ADD * B * N)
@@ -105,7 +106,7 @@ def scan_flops(algorithm: str, B: int, L: int, N: int) -> int:
             transforms = (2 * B + 1) * N * _fft(n)
             modulus, growth = 3 * N + 2 * N, 2 * 2 * B * L * N  # g and lam / g; x / g^t and back
             return absorb + modulus + growth + powers_flops(L, N) + transforms + 6 * B * N * n
-    raise unknown("algorithm", algorithm, ("sequential", "associative", "chunked", "fft"))
+    raise unknown("algorithm", algorithm, SCANS)
 
 
 def _adjoint_flops(B: int, L: int, N: int) -> int:
@@ -137,7 +138,7 @@ def _channel_terms(spec: "LayerSpec", B: int, L: int, algorithm: str) -> dict[st
     H, d = spec.d_model, _directions(spec)
     if algorithm in {"fft", "vandermonde"}:
         parts = _convolution_terms(spec, B, L, algorithm)
-    elif algorithm == "chunked":
+    elif algorithm in {"chunked", "fused"}:
         parts = _chunked_channel_terms(spec, B, L)
     else:
         N = H * spec.modes
@@ -215,6 +216,12 @@ def traffic_bytes(spec: "LayerSpec", seq_len: int, batch: int, direction: str, i
         else:
             items |= {"signals, backward": (2 * d + 4) * signal, "states, backward": (6 * d + 2) * states}
     return {name: count * itemsize for name, count in items.items()}
+
+
+def least_items(spec: "LayerSpec", seq_len: int, batch: int, direction: str) -> int:
+    """Numbers that no algorithm does without: inputs, outputs, their gradients, and parameters."""
+    signal = batch * (1 if direction == "step" else seq_len) * spec.d_model
+    return spec.param_count + (4 if direction == "forward+backward" else 2) * signal
 
 
 def resident_items(spec: "LayerSpec", seq_len: int, batch: int, direction: str) -> int:

@@ -45,12 +45,13 @@ def library() -> ctypes.CDLL | None:
 
 
 @cache
-def build(source: Path, include: Sequence[Path] = ()) -> Built:
+def build(source: Path, include: Sequence[Path] = (), version: str = "") -> Built:
     """Compile a source file to a shared library, unless that has been done.
 
     Args:
         source: a C++ file.
         include: further folders of headers.
+        version: of what is included.
     """
     if os.environ.get("ROTBENCH_NATIVE") == "0":
         return Built(None, "switched off by ROTBENCH_NATIVE=0")
@@ -60,7 +61,7 @@ def build(source: Path, include: Sequence[Path] = ()) -> Built:
     from platformdirs import user_cache_path
 
     folder = user_cache_path("rotbench") / "native"
-    target = folder / f"{source.stem}-{_key(source, compiler)}.so"
+    target = folder / f"{source.stem}-{_key(source, compiler, version)}.so"
     if target.exists():
         return Built(target, "built earlier")
     try:
@@ -79,9 +80,9 @@ def build(source: Path, include: Sequence[Path] = ()) -> Built:
     return Built(target, "built now")
 
 
-def _key(source: Path, compiler: str) -> str:
+def _key(source: Path, compiler: str, version: str) -> str:
     """Of everything that decides what is built: a cache may be shared by machines of several kinds."""
-    digest = hashlib.sha256(" ".join((*FLAGS, platform.machine(), _processor())).encode())
+    digest = hashlib.sha256(" ".join((*FLAGS, version, platform.machine(), _processor())).encode())
     for path in sorted(source.parent.glob("*.cpp")):
         digest.update(path.read_bytes())
     digest.update(subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout)

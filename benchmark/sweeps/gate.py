@@ -145,7 +145,7 @@ def _cache_file(cell: Cell, algorithm: str) -> Path:
 def source_hash(framework: str) -> str:
     """Of every file that decides what a layer of this framework computes."""
     root = Path(__file__).resolve().parents[2]
-    files = sorted([*(root / f"layers_{framework}").glob("*.py"), *(root / "benchmark/spec").glob("*.py")])
+    files = sorted([*(root / f"layers_{framework}").glob("*.py"), *(root / "benchmark/spec").glob("*.[pc]*")])
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -17,6 +17,6 @@ def inspect() -> dict[str, Any]:
                 frameworks[name] = f"not installed: pip install 'rotbench[{name}]'"
                 continue
             variables = worker_environment(threads=0, device="any")
-            outcome = pool.run(PROBE, {"framework": name}, variables, limits=Limits(timeout_s=120))
+            outcome = pool.run(PROBE, {"framework": name, "build": True}, variables, limits=Limits(timeout_s=120))
             frameworks[name] = outcome.result if outcome.status == "ok" else f"does not start: {outcome.reason}"
     return {"machine": environment(), "threads": available_processors(), "frameworks": frameworks}

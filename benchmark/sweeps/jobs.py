@@ -33,7 +33,8 @@ def probe(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
     """Version and devices of a framework; with a device in the payload, its name or Unsupported."""
     device = backends.device(payload["framework"])
     wanted = payload.get("device", "cpu")
-    return {"version": device.version(), "kinds": device.kinds(), "name": device.describe(wanted)}
+    found = {"version": device.version(), "kinds": device.kinds(), "name": device.describe(wanted)}
+    return found | ({"fused": device.compiled_recurrence()} if payload.get("build") else {})
 
 
 def resolve(payload: Result, emit: Emit) -> Result:  # noqa: ARG001

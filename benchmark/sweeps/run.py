@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmark.metrics.environment import environment
 from benchmark.spec import UserError
-from benchmark.spec.costs import resident_items
+from benchmark.spec.costs import least_items
 from benchmark.store import files
 from benchmark.store.row import Row
 from benchmark.sweeps import combine
@@ -106,7 +106,7 @@ class SweepRun:
     def too_large(self, cell: Cell) -> Outcome | None:
         """The outcome of a cell whose arrays alone exceed the memory of this machine: it is not even tried."""
         itemsize = 8 if cell.dtype == "float64" else 4
-        needed = itemsize * resident_items(cell.spec, cell.seq_len or 1, cell.batch, cell.direction or "forward")
+        needed = itemsize * least_items(cell.spec, cell.seq_len or 1, cell.batch, cell.direction or "forward")
         if cell.device != "cpu" or needed <= self.environment["memory_bytes"]:
             return None
         return Outcome("oom", reason=f"host: its arrays need {needed:,} bytes, more than this machine has; not tried")

@@ -112,13 +112,17 @@ def _checks(
     for index, case in enumerate(listed):
         oracle = Oracle(case, dtype)
         for algorithm in algorithms_of(case.spec):
-            results = {framework: _select(found[framework, dtype], f"{index}/{algorithm}/") for framework in frameworks}
+            results = {
+                framework: selected
+                for framework in frameworks
+                if (selected := _select(found[framework, dtype], f"{index}/{algorithm}/"))
+            }  # one that cannot serve here has no entry, and no line
             for framework, result in results.items():
                 value = oracle.value_error(result["y"])
                 worst, gradient = oracle.gradient_error(result)
                 checks.append(Check(case, algorithm, dtype, framework, "values", "y", value))
                 checks.append(Check(case, algorithm, dtype, framework, "gradients", worst, gradient))
-            for one, other in combinations(frameworks, 2):
+            for one, other in combinations(results, 2):
                 checks += _twin_checks(case, algorithm, dtype, results[one], results[other])
     return checks
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmark import backends
+from benchmark.spec import LayerSpec, Unsupported
 from benchmark.spec.algorithms import algorithms_of
 from benchmark.verification.cases import Case
 
@@ -21,10 +22,21 @@ def compute(payload: dict[str, Any], emit: Callable[..., None]) -> dict[str, Any
     for index, case in enumerate(listed):
         params, u, w = case.inputs(payload["dtype"])
         lengths = None if case.lengths is None else np.array(case.lengths)
-        for algorithm in algorithms_of(case.spec):
+        for algorithm in runnable(payload["framework"], case.spec):
             y, gradients, du = layers.vjp(case.spec, params, u, w, algorithm=algorithm, lengths=lengths)
             for name, value in {"y": y, "u": du, **gradients}.items():
                 found[f"{index}/{algorithm}/{name}"] = layers.to_numpy(value)
         emit(event="progress", done=index + 1, of=len(listed))
     np.savez(payload["path"], allow_pickle=False, **found)
     return {}
+
+
+def runnable(framework: str, spec: LayerSpec) -> list[str]:
+    """The algorithms that serve a layer on the CPU here: without a compiler there is no fused."""
+    found = []
+    for algorithm in algorithms_of(spec):
+        try:
+            found.append(backends.layers(framework).resolve_algorithm(spec, algorithm, "cpu"))
+        except Unsupported:
+            continue
+    return found
