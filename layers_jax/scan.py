@@ -182,8 +182,13 @@ def chunked(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
     x = sequential(lam, padded.reshape(B * K, T, P), jnp.zeros((B * K, P), z.dtype)).reshape(B, K, T, P)
     decays = powers(lam, T + 1)
     starts = carry(decays[T], x[:, :, T - 1], state)
-    x = x + times(decays[1:], starts[:, :, None])
+    x = add_product(x, decays[1:], starts[:, :, None])
     return x.reshape(B, K * T, P)[:, :L]
+
+
+def add_product(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+    """x + a b of planar arrays, in the memory of x."""
+    return x + times(a, b)  # XLA finds the memory
 
 
 def carry(lam: Planar, ends: Float[jax.Array, "B K P"], state: PlanarState) -> Float[jax.Array, "B K P"]:

@@ -195,11 +195,19 @@ def chunked(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
     x = padded.reshape(B * K, T, P).transpose(0, 1).contiguous()
     previous = torch.zeros_like(x[0])
     for t in range(T):
-        previous = x[t].add_(times(lam, previous))
+        previous = add_product(x[t], lam, previous)
     decays = powers(lam, T + 1)
     starts = carry(decays[T], x[T - 1].view(B, K, P), state)
-    x += times(decays[1:, None], starts.reshape(B * K, P))
+    add_product(x, decays[1:, None], starts.reshape(B * K, P))
     return x.transpose(0, 1).reshape(B, K * T, P)[:, :L]
+
+
+def add_product(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """x + a b of planar arrays, in the memory of x."""
+    (x_r, x_i), (a_r, a_i), (b_r, b_i) = split(x), split(a), split(b)
+    x_r.addcmul_(a_r, b_r).addcmul_(a_i, b_i, value=-1)
+    x_i.addcmul_(a_r, b_i).addcmul_(a_i, b_r)
+    return x
 
 
 def carry(lam: Planar, ends: Float[torch.Tensor, "B K P"], state: PlanarState) -> Float[torch.Tensor, "B K P"]:

@@ -98,6 +98,9 @@ def aten_flops(name, args, out):
             return out.numel()
         case "pow":
             return 0 if hasattr(args[1], "numel") else out.numel()  # to an array of powers: by logarithms
+        case "addcmul":
+            assert not is_complex
+            return 2 * out.numel()
         case "add" | "sub" | "rsub":
             return out.numel() * (2 if is_complex else 1)
         case "sum":
