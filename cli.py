@@ -62,6 +62,8 @@ def verify(
 
 for command in (measure.speed, measure.memory, measure.sweep, measure.plan, measure.flops, measure.roofline):
     app.command()(command)
+for command in (measure.limits, measure.peers):
+    app.command()(command)
 app.command("gpu-hours")(measure.gpu_hours)
 app.command()(measure.train)
 

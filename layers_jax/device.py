@@ -12,7 +12,7 @@ from benchmark.spec import LayerSpec, Unsupported
 from benchmark.spec.devices import check_precision, parse_device
 from layers_jax import native
 from layers_jax.array import asarray, dtype_of
-from layers_jax.recurrence import apply, step, vjp
+from layers_jax.subjects import function_of
 
 FLUSH_BYTES = 256 << 20
 
@@ -145,18 +145,20 @@ def prepare(
     device: str,
     dtype: str,
     compiled: str = "default",
+    subject: str = "layer",
 ) -> Prepared:
-    """A call of the layer, ready to be timed.
+    """A call of the layer, or of what stands beside it, ready to be timed.
 
     Args:
         spec: which layer, and its sizes.
         params: its parameters.
-        arrays: u, and w for forward+backward or state for step.
+        arrays: u, and w for forward+backward or state for step; of other subjects see subjects.py.
         direction: forward, forward+backward or step.
         algorithm: of the recurrence.
         device: where to run.
         dtype: float32 or float64.
         compiled: default, eager or compiled; default is eager in torch and compiled in jax.
+        subject: layer, projections, scan, or in torch the name of a public implementation.
 
     Returns:
         The call, and how long it took to lower and to compile, None where it was not.
@@ -166,14 +168,7 @@ def prepare(
     given = {k: asarray(v, dtype=kind, device=where) for k, v in params.items()}
     placed = {k: asarray(v, dtype=wide if np.iscomplexobj(v) else kind, device=where) for k, v in arrays.items()}
 
-    def call(given: Any, placed: Any) -> Any:
-        match direction:
-            case "forward":
-                return apply(spec, given, placed["u"], algorithm=algorithm)
-            case "forward+backward":
-                return vjp(spec, given, placed["u"], placed["w"], algorithm=algorithm)
-            case _:
-                return step(spec, given, placed["u"], placed["state"])
+    call = function_of(subject, spec, direction, algorithm)
 
     if compiled == "eager":
         return Prepared(lambda: call(given, placed), None, None, {"counter": "jax counts compiled calls only"})

@@ -69,9 +69,7 @@ def _threads() -> int:
 def scan(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool) -> PlanarStates:
     """All states, forwards or backwards in time, without a gradient."""
     kinds = (jax.ShapeDtypeStruct(z.shape, z.dtype), jax.ShapeDtypeStruct(state.shape, z.dtype))
-    call = jax.ffi.ffi_call(
-        f"rotbench_scan_{NAMES[z.dtype]}", kinds, vmap_method="sequential", input_output_aliases={1: 0}
-    )
+    call = jax.ffi.ffi_call(f"rotbench_scan_{NAMES[z.dtype]}", kinds, vmap_method="sequential")
     states: jax.Array = call(lam, z, state, reverse=reverse, threads=_threads())[0]
     return states
 

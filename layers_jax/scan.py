@@ -187,7 +187,7 @@ def chunked(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
 
 
 def add_product(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
-    """x + a b of planar arrays, in the memory of x."""
+    """Add a b to x, planar arrays, in the memory of x."""
     return x + times(a, b)  # XLA finds the memory
 
 

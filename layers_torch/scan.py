@@ -203,7 +203,7 @@ def chunked(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
 
 
 def add_product(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """x + a b of planar arrays, in the memory of x."""
+    """Add a b to x, planar arrays, in the memory of x."""
     (x_r, x_i), (a_r, a_i), (b_r, b_i) = split(x), split(a), split(b)
     x_r.addcmul_(a_r, b_r).addcmul_(a_i, b_i, value=-1)
     x_i.addcmul_(a_r, b_i).addcmul_(a_i, b_r)

@@ -21,7 +21,7 @@ from benchmark.commands.options import (
     Words,
     with_settings,
 )
-from benchmark.console import Progress, SweepProgress, finish, rows_as_json, show, show_json
+from benchmark.console import CHECK_FAILED, OK, Progress, SweepProgress, finish, leave, rows_as_json, show, show_json
 from benchmark.sweeps.config import Resolved, Sweep
 
 if TYPE_CHECKING:
@@ -313,3 +313,48 @@ def _run(cells: "list[Cell]", out: Path, effort: "Effort", wait: bool) -> "list[
         told = SweepProgress(progress)
         watcher = Watcher(told.on_start, told.on_event, told.on_process, told.on_row)
         return run_cells(cells, out, effort, watcher)
+
+
+@with_settings()
+def limits(
+    resolved: Resolved,
+    out: Folder = RUNS,
+    json: Json = False,
+    wait: Wait = False,
+    again: Again = False,
+    retry: Retry = [],
+) -> None:
+    """Measure the ratios that the layers should reach here, against floors and published forms; exit 1 if one misses.
+
+    Frameworks, threads, processes and budget are taken from the settings; the sizes are those of the marks.
+    """
+    from benchmark.reports.limits import limits_table, reached
+    from benchmark.sweeps.limits import marks
+
+    listed = marks(resolved.sweep.framework, resolved.sweep.threads)
+    cells = list({cell.id: cell for mark in listed for cell in (mark.top, mark.bottom)}.values())
+    rows = _run(cells, out, _effort(resolved.sweep, again=again, retry=retry), wait)
+    found = reached(listed, rows)
+    show_json(rows_as_json(rows)) if json else show(limits_table(found))
+    finish(rows, out, len(cells), json)
+    leave(CHECK_FAILED if any(r.verdict != "reached" for r in found) else OK)
+
+
+@with_settings(batch=["4"])
+def peers(
+    resolved: Resolved,
+    out: Folder = RUNS,
+    json: Json = False,
+    wait: Wait = False,
+    again: Again = False,
+    retry: Retry = [],
+) -> None:
+    """Time public implementations from PyPI against ours, in torch and in one sweep; needs the extra peers."""
+    from benchmark.reports.limits import peers_table
+    from benchmark.sweeps.grid import numbers
+    from benchmark.sweeps.limits import peer_cells
+
+    sweep = resolved.sweep
+    (seq_len, *_), (batch, *_) = numbers("seq-len", sweep.seq_len), numbers("batch", sweep.batch)
+    cells = peer_cells(seq_len, batch, sweep.threads)
+    _measure(cells, out, _effort(sweep, again=again, retry=retry), wait, json, peers_table)

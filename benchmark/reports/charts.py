@@ -15,7 +15,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 
 def speed_charts(rows: list[Row]) -> list[tuple[str, dict[str, Any]]]:
     """Median time over sequence length with its interval, one chart a direction that has several lengths."""
-    timed = [r for r in rows if r.median_ms is not None and r.seq_len is not None]
+    timed = [r for r in rows if r.median_ms is not None and r.seq_len and r.subject == "layer"]
     words = variants(timed, ("batch", "d_model", "d_state"))
     table = pd.DataFrame(
         {

@@ -37,8 +37,10 @@ def _plain(value: Any) -> str:
 
 
 def layer(row: Row) -> str:
-    """The layer; a machine's ceiling has none."""
-    return n.MISSING if row.metric == "roofline" else row.layer
+    """The layer, or what was measured at its sizes; a machine's ceiling has none."""
+    if row.metric == "roofline":
+        return n.MISSING
+    return row.layer if row.subject == "layer" else f"{row.layer}: {row.subject}"
 
 
 def algorithm(row: Row) -> str:

@@ -1,14 +1,14 @@
 """One line for a finished cell."""
 
 from benchmark.reports import numbers as n
-from benchmark.reports.labels import algorithm
+from benchmark.reports.labels import algorithm, layer
 from benchmark.store.row import Row
 
 
 def line(row: Row, done: int, of: int) -> str:
     """What was measured and what came out, after its number among all."""
     where = row.task or (f"length {n.count(row.seq_len)}" if row.seq_len else "")
-    parts = [row.framework, row.layer, algorithm(row), row.direction, where]
+    parts = [row.framework, layer(row), algorithm(row), row.direction, where]
     if row.metric == "roofline":
         parts = [row.framework, row.device, row.dtype, row.precision]
     what = " ".join(part for part in parts if part)

@@ -37,7 +37,8 @@ class Report:
 def build(rows: Sequence[Row], bad: Sequence[tuple[Path, str]] = ()) -> Report:
     """The report on some rows; of a cell measured more than once, the last row counts."""
     last = latest(rows)
-    speed = [r for r in last if r.metric == "speed" and r.status == "ok"]
+    speed = [r for r in last if r.metric == "speed" and r.status == "ok" and r.subject == "layer"]
+    beside = [r for r in last if r.metric == "speed" and r.status == "ok" and r.subject != "layer"]
     training = [r for r in last if r.metric == "train" and r.status == "ok"]
     held = [r for r in last if r.metric == "memory" and r.status == "ok"]
     tops = ceilings(last)
@@ -45,6 +46,7 @@ def build(rows: Sequence[Row], bad: Sequence[tuple[Path, str]] = ()) -> Report:
     tables = [
         *([speed_table(speed, "Speed over sequence length", tops)] if speed else []),
         *([roofline_table(list(tops.values()))] if tops else []),
+        *([speed_table(beside, "Floors, bare scans and public implementations", tops)] if beside else []),
         *([memory_table(held)] if held else []),
         *([cost_table([*speed, *held])] if speed or held else []),
         *([training_table(training, "Accuracy and device-hours")] if training else []),

@@ -46,7 +46,7 @@ def by_size(rows: Iterable[Row]) -> list[Row]:
 
 
 CALL = [
-    Column("layer", lambda r: r.layer, False),
+    Column("layer", layer, False),
     Column("framework", lambda r: r.framework, False),
     Column("algorithm", algorithm, False),
     Column("direction", lambda r: r.direction or n.MISSING, False),

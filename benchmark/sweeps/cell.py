@@ -22,6 +22,7 @@ Compiled = Literal["default", "eager", "compiled"]
 Precision = Literal["fp32", "tf32", "bf16"]
 Cache = Literal["hot", "cold"]
 Mode = Literal["latency", "throughput"]
+Subject = Literal["layer", "projections", "scan", "s5-pytorch", "lru-pytorch", "accelerated-scan"]
 
 
 class Recipe(BaseModel):
@@ -50,7 +51,8 @@ class Cell(BaseModel):
 
     ``compiled``: default is torch eager and jax compiled. ``precision`` of float32 matrix
     products: fp32 (nothing less), tf32, bf16. ``mode``: latency waits for each call, throughput
-    once for many. ``replicate`` tells repetitions of one cell apart, for A/A comparisons.
+    once for many. ``subject``: the layer itself, or at its sizes its two projections alone, its bare
+    scan, or a public implementation. ``replicate`` tells repetitions of one cell apart, for A/A comparisons.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -72,6 +74,7 @@ class Cell(BaseModel):
     threads: int
     cache: Cache = "hot"
     mode: Mode = "latency"
+    subject: Subject = "layer"
     seed: int = 0
     replicate: int = 0
     task: str | None = None

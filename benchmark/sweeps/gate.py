@@ -82,9 +82,15 @@ def measured(cell: Cell, algorithm: str) -> float:
 
 
 def inputs(
-    spec: LayerSpec, direction: str, batch: int, seq_len: int, seed: int, dtype: str = "float32"
+    spec: LayerSpec,
+    direction: str,
+    batch: int,
+    seq_len: int,
+    seed: int,
+    dtype: str = "float32",
+    subject: str = "layer",
 ) -> dict[str, np.ndarray]:
-    """Random inputs: u, and w for forward+backward, or u of one step and a state."""
+    """Random inputs: u, and w for forward+backward, or u of one step and a state; and what else a subject takes."""
     rng = np.random.default_rng(seed)
     if direction == "step":
         shape = (batch, *spec.state_shape)
@@ -93,8 +99,19 @@ def inputs(
         return {"u": rng.standard_normal((batch, spec.d_model)).astype(dtype), "state": state.astype(wide)}
     kind = np.float64 if dtype == "float64" else np.float32
     shape = (batch, seq_len, spec.d_model)
-    u = rng.standard_normal(shape, dtype=kind)
-    return {"u": u} if direction == "forward" else {"u": u, "w": rng.standard_normal(shape, dtype=kind)}
+    P = 2 * spec.modes
+    shapes: dict[str, tuple[int, ...]] = {"u": shape}
+    if subject == "projections":
+        shapes |= {"W_in": (spec.d_model, P), "W_out": (P, spec.d_model)}
+    if subject == "scan":
+        shapes["z"] = (batch, seq_len, P)
+    if direction == "forward+backward":
+        shapes["w"] = shapes["z"] if subject == "scan" else shape
+    arrays: dict[str, np.ndarray] = {name: rng.standard_normal(wanted, dtype=kind) for name, wanted in shapes.items()}
+    if subject == "scan":
+        angles = rng.uniform(0, 2 * np.pi, spec.modes)
+        arrays["lam"] = (0.99 * np.concatenate([np.cos(angles), np.sin(angles)])).astype(kind)
+    return arrays
 
 
 def _step_error(spec: LayerSpec, params: dict[str, np.ndarray], arrays: dict[str, Any], y: np.ndarray) -> float:

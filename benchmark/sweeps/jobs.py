@@ -29,6 +29,10 @@ CEILING_SIZES = {
 """By kind of device: rows of a matrix whose product shows the peak, bytes of a copy that no cache holds."""
 
 
+PROJECTIONS = ("read-in", "read-out", "read-in, backward", "read-out, backward")
+"""Terms of a shared recurrence's FLOPs that its projections alone have too."""
+
+
 def probe(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
     """Version and devices of a framework; with a device in the payload, its name or Unsupported."""
     device = backends.device(payload["framework"])
@@ -102,14 +106,14 @@ def memory_use(payload: Result, emit: Emit) -> Result:  # noqa: ARG001
     return found | memory_found | {"gate_error": error, "compile_s": call.compile_s, "detail": detail}
 
 
-def _opened(cell: Cell) -> tuple[Any, str, float, Result]:
+def _opened(cell: Cell) -> tuple[Any, str, float | None, Result]:
     """The device's module set up for the cell, the algorithm, the gate's error, and the row so far."""
     device = backends.device(cell.framework)
     device.resolve(cell.device)
     device.set_threads(cell.threads)
     device.set_precision(cell.precision, cell.device)
     algorithm = _algorithm(cell)
-    error = gate.passed(cell, algorithm)
+    error = gate.passed(cell, algorithm) if cell.subject == "layer" else None
     terms = cell.spec.flops(cell.seq_len or 1, cell.batch, algorithm, cell.direction or "forward")
     itemsize = 8 if cell.dtype == "float64" else 4
     traffic = cell.spec.traffic_bytes(cell.seq_len or 1, cell.batch, cell.direction or "forward", itemsize)
@@ -121,7 +125,9 @@ def _opened(cell: Cell) -> tuple[Any, str, float, Result]:
         "precision": f"matrix products of {cell.dtype} at least in {cell.precision}, all else in {cell.dtype}",
         "traffic_bytes": sum(traffic.values()),
     }
-    return device, algorithm, error, {"algorithm_run": algorithm, "flops": sum(terms.values()), "detail": detail}
+    wanted = {"layer": terms, "projections": {name: terms.get(name, 0) for name in PROJECTIONS}}.get(cell.subject)
+    flops = sum(wanted.values()) if wanted else None
+    return device, algorithm, error, {"algorithm_run": algorithm, "flops": flops, "detail": detail}
 
 
 def _algorithm(cell: Cell) -> str:
@@ -134,7 +140,8 @@ def _algorithm(cell: Cell) -> str:
 def _first_run(cell: Cell, device: Any, algorithm: str) -> tuple[Any, Result]:
     """The call, ready to run, and the memory that its first run takes."""
     spec = cell.spec
-    arrays = gate.inputs(spec, cell.direction or "forward", cell.batch, cell.seq_len or 1, cell.seed, cell.dtype)
+    sizes = cell.direction or "forward", cell.batch, cell.seq_len or 1
+    arrays = gate.inputs(spec, *sizes, cell.seed, cell.dtype, cell.subject)
     call = device.prepare(
         spec,
         spec.init(cell.seed),
@@ -144,6 +151,7 @@ def _first_run(cell: Cell, device: Any, algorithm: str) -> tuple[Any, Result]:
         device=cell.device,
         dtype=cell.dtype,
         compiled=cell.compiled,
+        subject=cell.subject,
     )
     del arrays
     before, reset = memory.rss_bytes(), memory.reset_rss_peak()

@@ -223,9 +223,10 @@ def worker_environment(*, threads: int, device: str, dtype: str = "float32") -> 
         "JAX_ENABLE_X64": "1" if dtype == "float64" else "0",
         "JAX_ENABLE_COMPILATION_CACHE": "false",
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-        # glibc gives memory back and maps it anew at every large allocation, and its thresholds move
-        # with what was freed before: fixed, so that every contestant finds the same allocator
-        "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+        # glibc maps large arrays anew at every call, over 32 MiB whatever the threshold, and the first touch of fresh
+        # pages can cost more than the call: so all memory comes from one heap that is never given back
+        "MALLOC_ARENA_MAX": "1",
+        "MALLOC_MMAP_MAX_": "0",
         "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
         "MALLOC_TOP_PAD_": str(64 << 20),
     }

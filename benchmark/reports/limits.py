@@ -1,0 +1,92 @@
+"""Marks against what was measured, and public implementations against ours."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from benchmark.metrics.statistics import Interval, ratio_interval
+from benchmark.reports import numbers as n
+from benchmark.reports.labels import algorithm
+from benchmark.reports.tables import Table
+from benchmark.store.row import Row
+from benchmark.sweeps.limits import Mark
+
+COLUMNS = {"memory": "rss_delta_bytes", "compile": "compile_s", "XLA temp": "xla_temp_bytes"}
+
+
+class Reached(NamedTuple):
+    """A mark and what was measured; no ratio where a row is missing or says nothing."""
+
+    mark: Mark
+    ratio: Interval | None
+    ran: str
+
+    @property
+    def verdict(self) -> str:
+        """Whether the ratio keeps its bound."""
+        if self.ratio is None:
+            return "not measured"
+        value = self.ratio.median
+        return "reached" if (value <= self.mark.bound if self.mark.at_most else value >= self.mark.bound) else "missed"
+
+
+def reached(marks: Sequence[Mark], rows: Sequence[Row]) -> list[Reached]:
+    """Every mark with its ratio."""
+    by_cell = {row.cell_id: row for row in rows if row.status == "ok"}
+    return [_reached(mark, by_cell) for mark in marks]
+
+
+def _reached(mark: Mark, rows: Mapping[str, Row]) -> Reached:
+    top, bottom = rows.get(mark.top.id), rows.get(mark.bottom.id)
+    if top is None or bottom is None:
+        return Reached(mark, None, n.MISSING)
+    ran = f"{algorithm(top)} / {algorithm(bottom) if bottom.subject in {'layer', 'scan'} else bottom.subject}"
+    if mark.quantity == "time":
+        return Reached(mark, ratio_interval(top.process_medians_ms or [], bottom.process_medians_ms or []), ran)
+    values = [getattr(row, COLUMNS[mark.quantity]) for row in (top, bottom)]
+    if not all(values):
+        return Reached(mark, None, ran)
+    ratio = values[0] / values[1]
+    return Reached(mark, Interval(ratio, ratio, ratio), ran)
+
+
+def limits_table(found: Sequence[Reached]) -> Table:
+    """One line a mark."""
+    names = ["what", "of", "at", "ran", "ratio", "95 % interval", "should be", "verdict"]
+    lines = [
+        [
+            r.mark.what,
+            r.mark.quantity,
+            f"{r.mark.top.direction}, ({r.mark.top.batch}, {r.mark.top.seq_len})",
+            r.ran,
+            n.significant(r.ratio.median if r.ratio else None),
+            n.interval(r.ratio.low, r.ratio.high) if r.ratio and r.mark.quantity == "time" else n.MISSING,
+            f"{'at most' if r.mark.at_most else 'at least'} {r.mark.bound:g}",
+            r.verdict,
+        ]
+        for r in found
+    ]
+    missed = sum(r.verdict == "missed" for r in found)
+    notes = [
+        f"{len(found)} marks, {missed} missed. Ratios of process medians of one sweep in random order; memory is that "
+        "of a fresh process above what it held before, at its peak; its ratio and that of compilation have no interval."
+    ]
+    return Table("Marks", names, lines, frozenset({"ratio"}), notes, ("ran", "95 % interval", "of"))
+
+
+def peers_table(rows: Sequence[Row]) -> Table:
+    """Each public implementation against our layer in the same direction."""
+    ours = {(r.layer, r.direction): r for r in rows if r.subject == "layer" and r.status == "ok"}
+    names = ["implementation", "direction", "median ms", "ours", "ours ms", "theirs / ours", "95 % interval"]
+    lines = []
+    for r in rows:
+        mine = ours.get((r.layer, r.direction))
+        if r.subject == "layer" or r.status != "ok" or mine is None:
+            continue
+        ratio = ratio_interval(r.process_medians_ms or [], mine.process_medians_ms or [])
+        ran = f"{mine.layer} ({algorithm(mine)})"
+        times = [n.significant(r.median_ms), ran, n.significant(mine.median_ms)]
+        lines.append(
+            [r.subject, r.direction or "", *times, n.significant(ratio.median), n.interval(ratio.low, ratio.high)]
+        )
+    note = "Equal complex states and features; initial values are each implementation's own."
+    return Table("Public implementations against ours", names, lines, frozenset({*names[2:3], *names[4:]}), [note])
