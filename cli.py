@@ -46,18 +46,38 @@ def verify(
 ) -> None:
     """Check values and gradients of both frameworks against each other and against an independent oracle."""
     from benchmark.reports.checks import check_table, failures, verdict
-    from benchmark.spec.devices import DTYPES
+    from benchmark.spec.devices import EXACT
     from benchmark.sweeps import plan
     from benchmark.verification.compare import verify as run
 
     with Progress("verifying") as progress:
         layers, frameworks = plan.layer_names(layer), plan.framework_names(framework)
-        checks = run(layers, frameworks, plan.each("dtype", dtype, DTYPES), quick, progress.advance)
+        checks = run(layers, frameworks, plan.each("dtype", dtype, EXACT), quick, progress.advance)
     show(check_table(checks))
     for line in failures(checks):
         say(line)
     say(verdict(checks))
     leave(OK if all(check.passed for check in checks) else CHECK_FAILED)
+
+
+@app.command()
+def accuracy(
+    framework: Framework = ["all"],
+    seq_len: Annotated[Words, typer.Option("--seq-len", help="Lengths.")] = ["1024,16384,65536"],
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")] = "cpu",
+) -> None:
+    """Compare every scan in float32 with complex128 over lengths and moduli near 1; exit 1 if auto misses its bound."""
+    from benchmark.reports.accuracy import accuracy_table
+    from benchmark.sweeps import plan
+    from benchmark.sweeps.grid import numbers
+    from benchmark.verification.accuracy import accuracies
+
+    frameworks = plan.framework_names(framework)
+    plan.check_device(device, frameworks)
+    with Progress("scanning") as progress:
+        found = accuracies(frameworks, device, numbers("seq-len", seq_len), progress.advance)
+    show(accuracy_table(found))
+    leave(OK if all(entry.passed for entry in found) else CHECK_FAILED)
 
 
 for command in (measure.speed, measure.memory, measure.sweep, measure.plan, measure.flops, measure.roofline):

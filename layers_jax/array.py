@@ -19,11 +19,12 @@ from benchmark.spec import UserError, unknown
 Array = jax.Array
 Params = dict[str, jax.Array]
 
-_DTYPES = {"float32": jnp.dtype(jnp.float32), "float64": jnp.dtype(jnp.float64)}
+_HALVES = {"bfloat16": jnp.dtype(jnp.bfloat16), "float16": jnp.dtype(jnp.float16)}
+_DTYPES = {"float32": jnp.dtype(jnp.float32), "float64": jnp.dtype(jnp.float64), **_HALVES}
 
 
 def dtype_of(name: str) -> np.dtype:
-    """The dtype of that name. Raises UserError for others than float32 and float64."""
+    """The dtype of that name. Raises UserError for one that the layers do not take."""
     if name not in _DTYPES:
         raise unknown("dtype", name, _DTYPES)
     return _DTYPES[name]
@@ -39,7 +40,12 @@ def asarray(value: Any, dtype: Any = None, device: Any = None) -> jax.Array:
 
 def to_numpy(value: jax.Array) -> np.ndarray:
     """A copy in the memory of the host."""
-    return np.array(value)
+    return np.array(value.astype(jnp.float32) if is_half(value) else value)
+
+
+def is_half(value: jax.Array) -> bool:
+    """Whether an array of the framework holds numbers of 16 bits."""
+    return value.dtype in _HALVES.values()
 
 
 def is_complex(value: Any) -> bool:
@@ -72,15 +78,19 @@ def device_kind(u: Any) -> str:
 
 
 def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[jax.Array]]:
-    """Parameters and arrays in their widest floating dtype, float32 at least; torch's on the first array's device."""
+    """Parameters and arrays in their widest floating dtype, float32 at least; torch's on the first array's device.
+
+    Real arrays of 16 bits stay as they are: only projections are computed in them.
+    """
     first, *rest = [asarray(array) for array in arrays]
     given = {name: asarray(value) for name, value in params.items()}
     dtype = jnp.dtype(jnp.float32)
     for value in (first, *rest, *given.values()):
-        dtype = jnp.promote_types(dtype, value.real.dtype)
+        dtype = jnp.promote_types(dtype, jnp.float32 if is_half(value) else value.real.dtype)
     moved = {name: value.astype(dtype) for name, value in given.items()}
     wide = jnp.promote_types(dtype, jnp.complex64)
-    return moved, [x.astype(wide if is_complex(x) else dtype) for x in (first, *rest)]
+    kinds = [x.dtype if is_half(x) else wide if is_complex(x) else dtype for x in (first, *rest)]
+    return moved, [x.astype(kind) for x, kind in zip((first, *rest), kinds, strict=True)]
 
 
 def planar(values: Complex[jax.Array, "*batch N"]) -> Float[jax.Array, "*batch P"]:
@@ -117,5 +127,6 @@ def read_out(C_HN: Complex[jax.Array, "H N"]) -> Float[jax.Array, "P H"]:
 
 
 def project(x: Float[jax.Array, "*batch I"], W_IO: Float[jax.Array, "I O"]) -> Float[jax.Array, "*batch O"]:
-    """``x @ W`` as one product of two matrices, which keeps its gradient one product too."""
+    """``x @ W`` in the dtype of x, as one product of two matrices, which keeps its gradient one product too."""
+    W_IO = W_IO.astype(x.dtype)
     return (x.reshape(-1, x.shape[-1]) @ W_IO).reshape(*x.shape[:-1], W_IO.shape[-1])

@@ -156,7 +156,7 @@ def prepare(
         direction: forward, forward+backward or step.
         algorithm: of the recurrence.
         device: where to run.
-        dtype: float32 or float64.
+        dtype: float32, float64, bfloat16 or float16.
         compiled: default, eager or compiled; default is eager in torch and compiled in jax.
         subject: layer, projections, scan, or in torch the name of a public implementation.
 
@@ -165,7 +165,8 @@ def prepare(
     """
     where, kind = resolve(device), dtype_of(dtype)
     wide = jnp.promote_types(kind, jnp.complex64)
-    given = {k: asarray(v, dtype=kind, device=where) for k, v in params.items()}
+    full = jnp.promote_types(kind, jnp.float32)
+    given = {k: asarray(v, dtype=full, device=where) for k, v in params.items()}
     placed = {k: asarray(v, dtype=wide if np.iscomplexobj(v) else kind, device=where) for k, v in arrays.items()}
 
     call = function_of(subject, spec, direction, algorithm)

@@ -182,16 +182,17 @@ def shared(
     c: Coefficients, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
 ) -> tuple[Signal, Any]:
     """All features feed one recurrence: a matrix product in, a scan, a matrix product out; with the skip."""
-    z = project(u, read_in(c.B))
+    z = project(u, read_in(c.B)).astype(c.D.dtype)
     start = zero_state(z) if state is None else planar(state)
     first = c.first_gain if state is None else None
     lam = planar(c.lam)
     x = planar_scan(lam, scale_first(z, first, None), start, False, algorithm)
-    y = project(x, read_out(c.C))
+    y = project(x.astype(u.dtype), read_out(c.C))
     if c.C2 is not None:
         end = scale_first(z, first, u.shape[1] if lengths is None else lengths)
-        y = y + project(planar_scan(lam, end, start, True, algorithm), read_out(c.C2))
-    return y + c.D * u, from_planar(take_last(x, lengths)) if return_state else None
+        back = planar_scan(lam, end, start, True, algorithm)
+        y = y + project(back.astype(u.dtype), read_out(c.C2))
+    return y + c.D.astype(u.dtype) * u, from_planar(take_last(x, lengths)) if return_state else None
 
 
 def scale_first(z: Float[jax.Array, "B L P"], gain: Any, ends: Any) -> Float[jax.Array, "B L P"]:
@@ -214,11 +215,12 @@ def per_channel(
     c: Coefficients, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
 ) -> tuple[Signal, Any]:
     """Every feature has a recurrence of its own; the backward half starts at the next step; with the skip."""
+    given, u = u.dtype, u.astype(c.D.dtype)
     y = channel_half(c.lam, c.B, c.C, u, state, algorithm)
     if c.C2 is not None:
         back = jnp.flip(channel_half(c.lam, c.B, c.C2, jnp.flip(u, 1), None, algorithm), 1)
         y = y + jnp.concatenate([back[:, 1:], jnp.zeros_like(back[:, :1])], 1)
-    y = y + c.D * u
+    y = (y + c.D * u).astype(given)
     if not return_state:
         return y, None
     ends = jnp.full(u.shape[:1], u.shape[1]) if lengths is None else lengths
@@ -252,13 +254,15 @@ def _step(spec: LayerSpec, params: Params, u: Float[jax.Array, "B H"], state: An
     if spec.per_channel:
         z = c.B * u[..., None]
         x = z if state is None else c.lam * state + z
-        return (c.C.real * x.real - c.C.imag * x.imag).sum(-1) + c.D * u, x
-    z = from_planar(project(u, read_in(c.B)))
-    if state is None:
-        x = z if c.first_gain is None else c.first_gain * z
-        return project(planar(x), read_out(c.C)) + c.D * u, x
-    x = c.lam * state + z
-    return project(planar(x), read_out(c.C)) + c.D * u, x
+        y = (c.C.real * x.real - c.C.imag * x.imag).sum(-1) + c.D * u
+        return y.astype(u.dtype), x
+    z = from_planar(project(u, read_in(c.B)).astype(c.D.dtype))
+    x = z
+    if state is not None:
+        x = c.lam * state + z
+    elif c.first_gain is not None:
+        x = c.first_gain * z
+    return project(planar(x).astype(u.dtype), read_out(c.C)) + c.D.astype(u.dtype) * u, x
 
 
 @partial(jax.jit, static_argnames=("spec", "algorithm"))

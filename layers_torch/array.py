@@ -18,11 +18,12 @@ from benchmark.spec import unknown
 Array = torch.Tensor
 Params = dict[str, torch.Tensor]
 
-_DTYPES = {"float32": torch.float32, "float64": torch.float64}
+_HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+_DTYPES = {"float32": torch.float32, "float64": torch.float64, **_HALVES}
 
 
 def dtype_of(name: str) -> torch.dtype:
-    """The dtype of that name. Raises UserError for others than float32 and float64."""
+    """The dtype of that name. Raises UserError for one that the layers do not take."""
     if name not in _DTYPES:
         raise unknown("dtype", name, _DTYPES)
     return _DTYPES[name]
@@ -37,7 +38,13 @@ def asarray(value: Any, dtype: torch.dtype | None = None, device: Any = None) ->
 
 def to_numpy(value: torch.Tensor) -> np.ndarray:
     """A copy in the memory of the host."""
-    return np.array(value.detach().cpu().numpy())
+    value = value.detach().cpu()
+    return np.array((value.float() if is_half(value) else value).numpy())
+
+
+def is_half(value: torch.Tensor) -> bool:
+    """Whether an array of the framework holds numbers of 16 bits."""
+    return value.dtype in _HALVES.values()
 
 
 def is_complex(value: Any) -> bool:
@@ -67,15 +74,19 @@ def device_kind(u: Any) -> str:
 
 
 def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[torch.Tensor]]:
-    """Parameters and arrays in their widest floating dtype, float32 at least; torch's on the first array's device."""
+    """Parameters and arrays in their widest floating dtype, float32 at least; torch's on the first array's device.
+
+    Real arrays of 16 bits stay as they are: only projections are computed in them.
+    """
     first, *rest = [asarray(array) for array in arrays]
     given = {name: asarray(value) for name, value in params.items()}
     dtype = torch.float32
     for value in (first, *rest, *given.values()):
-        dtype = torch.promote_types(dtype, value.real.dtype)
+        dtype = torch.promote_types(dtype, torch.float32 if is_half(value) else value.real.dtype)
     moved = {name: value.to(first.device, dtype) for name, value in given.items()}
     wide = torch.promote_types(dtype, torch.complex64)
-    return moved, [x.to(first.device, wide if is_complex(x) else dtype) for x in (first, *rest)]
+    kinds = [x.dtype if is_half(x) else wide if is_complex(x) else dtype for x in (first, *rest)]
+    return moved, [x.to(first.device, kind) for x, kind in zip((first, *rest), kinds, strict=True)]
 
 
 def planar(values: Complex[torch.Tensor, "*batch N"]) -> Float[torch.Tensor, "*batch P"]:
@@ -112,5 +123,6 @@ def read_out(C_HN: Complex[torch.Tensor, "H N"]) -> Float[torch.Tensor, "P H"]:
 
 
 def project(x: Float[torch.Tensor, "*batch I"], W_IO: Float[torch.Tensor, "I O"]) -> Float[torch.Tensor, "*batch O"]:
-    """``x @ W`` as one product of two matrices, which keeps its gradient one product too."""
+    """``x @ W`` in the dtype of x, as one product of two matrices, which keeps its gradient one product too."""
+    W_IO = W_IO.to(x.dtype)
     return (x.reshape(-1, x.shape[-1]) @ W_IO).reshape(*x.shape[:-1], W_IO.shape[-1])

@@ -108,8 +108,10 @@ def pieces(batch: int, length: int, reverse: bool) -> list[Piece]:
     ]
 
 
-def streams(lengths: Any, return_state: bool, first_gain: Any) -> bool:
-    """Whether ``shared`` serves a call: not where something happens at each sequence's own end."""
+def streams(u: torch.Tensor, lengths: Any, return_state: bool, first_gain: Any) -> bool:
+    """Whether ``shared`` serves a call: not in mixed precision, nor where something happens at each sequence's end."""
+    if u.dtype not in NAMES or torch.is_autocast_enabled("cpu"):
+        return False
     return lengths is None or not (return_state or first_gain is not None)
 
 

@@ -178,19 +178,20 @@ def shared(
     c: Coefficients, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
 ) -> tuple[Signal, Any]:
     """All features feed one recurrence: a matrix product in, a scan, a matrix product out; with the skip."""
-    if algorithm == "fused" and native.streams(lengths, return_state, c.first_gain):
+    if algorithm == "fused" and native.streams(u, lengths, return_state, c.first_gain):
         y, last = native.shared(c, u, state)
         return y, from_planar(last) if return_state else None
-    z = project(u, read_in(c.B))
+    z = project(u, read_in(c.B)).to(c.D.dtype)
     start = zero_state(z) if state is None else planar(state)
     first = c.first_gain if state is None else None
     lam = planar(c.lam)
     x = planar_scan(lam, scale_first(z, first, None), start, False, algorithm)
-    y = project(x, read_out(c.C))
+    y = project(x.to(u.dtype), read_out(c.C))
     if c.C2 is not None:
         end = scale_first(z, first, u.shape[1] if lengths is None else lengths)
-        y = y + project(planar_scan(lam, end, start, True, algorithm), read_out(c.C2))
-    return y + c.D * u, from_planar(take_last(x, lengths)) if return_state else None
+        back = planar_scan(lam, end, start, True, algorithm)
+        y = y + project(back.to(u.dtype), read_out(c.C2))
+    return y + c.D.to(u.dtype) * u, from_planar(take_last(x, lengths)) if return_state else None
 
 
 def scale_first(z: Float[torch.Tensor, "B L P"], gain: Any, ends: Any) -> Float[torch.Tensor, "B L P"]:
@@ -213,11 +214,12 @@ def per_channel(
     c: Coefficients, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
 ) -> tuple[Signal, Any]:
     """Every feature has a recurrence of its own; the backward half starts at the next step; with the skip."""
+    given, u = u.dtype, u.to(c.D.dtype)
     y = channel_half(c.lam, c.B, c.C, u, state, algorithm)
     if c.C2 is not None:
         back = channel_half(c.lam, c.B, c.C2, u.flip(1), None, algorithm).flip(1)
         y = y + torch.cat([back[:, 1:], torch.zeros_like(back[:, :1])], 1)
-    y = y + c.D * u
+    y = (y + c.D * u).to(given)
     if not return_state:
         return y, None
     ends = torch.full(u.shape[:1], u.shape[1], device=u.device) if lengths is None else lengths
@@ -250,13 +252,15 @@ def _step(spec: LayerSpec, params: Params, u: Float[torch.Tensor, "B H"], state:
     if spec.per_channel:
         z = c.B * u[..., None]
         x = z if state is None else c.lam * state + z
-        return (c.C.real * x.real - c.C.imag * x.imag).sum(-1) + c.D * u, x
-    z = from_planar(project(u, read_in(c.B)))
-    if state is None:
-        x = z if c.first_gain is None else c.first_gain * z
-        return project(planar(x), read_out(c.C)) + c.D * u, x
-    x = c.lam * state + z
-    return project(planar(x), read_out(c.C)) + c.D * u, x
+        y = (c.C.real * x.real - c.C.imag * x.imag).sum(-1) + c.D * u
+        return y.to(u.dtype), x
+    z = from_planar(project(u, read_in(c.B)).to(c.D.dtype))
+    x = z
+    if state is not None:
+        x = c.lam * state + z
+    elif c.first_gain is not None:
+        x = c.first_gain * z
+    return project(planar(x).to(u.dtype), read_out(c.C)) + c.D.to(u.dtype) * u, x
 
 
 def _vjp(spec: LayerSpec, params: Params, u: Signal, w: Signal, lengths: Any, algorithm: str) -> Any:

@@ -1,5 +1,7 @@
 """The public interface of the twins: what it takes, gives and refuses."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from frameworks import INSTALLED, layers, precision, relative
@@ -55,8 +57,6 @@ def test_refused(framework, change, message):
 
 @frameworks
 def test_lengths_of_the_framework_are_looked_at_too(framework):
-    from importlib import import_module
-
     lengths = import_module(f"layers_{framework}.array").asarray(np.array([0, 9], np.int32))
     with pytest.raises(UserError, match="integers from 1 to 5"):
         layers(framework).apply(SPEC, SPEC.init(0), U, lengths=lengths)
@@ -219,3 +219,37 @@ def test_the_jax_layer_is_a_frozen_object():
     y = jax.jit(layer.apply)(params, U)
     assert relative(y, layers("jax").apply(SPEC, SPEC.init(3), U)) < 1e-6
     assert hash(layer) == hash(layers("jax").Layer(SPEC, seed=3))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("framework", INSTALLED)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_below_float32_only_the_projections_are_coarse(layer, framework, dtype):
+    """Outputs come in the dtype of the inputs; state and gradients of parameters in float32."""
+    array = import_module(f"layers_{framework}.array")
+    spec = LAYERS[layer](d_model=4, **next(iter(LAYERS[layer].examples.values())))
+    rng = np.random.default_rng(0)
+    u, w = rng.standard_normal((2, 40, 4)), rng.standard_normal((2, 40, 4))
+    coarse_u, coarse_w = (array.asarray(x.astype(np.float32), dtype=array.dtype_of(dtype)) for x in (u, w))
+    y, gradients, du = layers(framework).vjp(spec, spec.init(0), coarse_u, coarse_w)
+    assert y.dtype == du.dtype == array.dtype_of(dtype)
+    assert all(g.dtype == array.dtype_of("float32") for g in gradients.values())
+    bound = {"bfloat16": 3e-2, "float16": 4e-3}[dtype]
+    assert relative(array.to_numpy(y), reference.apply(spec, spec.init(0), u)) < bound
+    _, state = layers(framework).apply(spec, spec.init(0), coarse_u, return_state=True)
+    assert "complex64" in str(state.dtype)
+    y_t, _ = layers(framework).step(spec, spec.init(0), coarse_u[:, 0])
+    assert relative(array.to_numpy(y_t), reference.apply(spec, spec.init(0), u)[:, 0]) < 2 * bound
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's automatic mixed precision")
+def test_autocast_leaves_the_recurrence_in_float32():
+    import torch
+
+    spec = LAYERS["lru"](d_model=4, d_state=4)
+    u = torch.randn(2, 40, 4, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = layers("torch").Layer(spec)(u)
+    y.float().sum().backward()
+    assert relative(y.detach().float(), reference.apply(spec, spec.init(0), u.detach().numpy())) < 3e-2
+    assert torch.isfinite(u.grad).all()

@@ -7,6 +7,7 @@ from typing import Any
 from benchmark.reports import numbers as n
 from benchmark.reports.tables import Table
 from benchmark.spec.costs import MACS
+from benchmark.spec.devices import item_bytes
 from benchmark.sweeps.cell import Cell
 from benchmark.sweeps.process import Limits, Pool, worker_environment
 
@@ -47,8 +48,7 @@ def resolved_costs(cells: Sequence[Cell]) -> list[Cost]:
     for cell in cells:
         spec, algorithm = cell.spec, names.get(cell.id, cell.algorithm)
         terms = spec.flops(cell.seq_len or 1, cell.batch, algorithm, cell.direction or "forward")
-        itemsize = 8 if cell.dtype == "float64" else 4
-        traffic = spec.traffic_bytes(cell.seq_len or 1, cell.batch, cell.direction or "forward", itemsize)
+        traffic = spec.traffic_bytes(cell.seq_len or 1, cell.batch, cell.direction or "forward", item_bytes(cell.dtype))
         key = (spec, cell.seq_len, cell.batch, algorithm, cell.direction, cell.dtype)
         found.setdefault(key, Cost(cell, algorithm, terms, sum(traffic.values())))
     return list(found.values())

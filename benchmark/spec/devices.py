@@ -4,7 +4,17 @@ from benchmark.spec.errors import Unsupported, UserError, unknown
 
 KINDS = ("cpu", "cuda")
 PRECISIONS = ("fp32", "tf32", "bf16")
-DTYPES = ("float32", "float64")
+DTYPES = ("float32", "float64", "bfloat16", "float16")
+"""Of inputs, outputs and projections. Below float32, coefficients and recurrence stay in float32."""
+
+HALVES = ("bfloat16", "float16")
+EXACT = ("float32", "float64")
+"""Those that the oracle can judge closely."""
+
+
+def item_bytes(dtype: str) -> int:
+    """Bytes of a number of inputs and outputs."""
+    return {"float64": 8, "float32": 4}.get(dtype, 2)
 
 
 def parse_device(name: str) -> tuple[str, int]:

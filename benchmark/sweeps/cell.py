@@ -17,7 +17,7 @@ Value = bool | int | float | str
 
 Metric = Literal["speed", "memory", "train", "train-step", "roofline"]
 Direction = Literal["forward", "forward+backward", "step"]
-Dtype = Literal["float32", "float64"]
+Dtype = Literal["float32", "float64", "bfloat16", "float16"]
 Compiled = Literal["default", "eager", "compiled"]
 Precision = Literal["fp32", "tf32", "bf16"]
 Cache = Literal["hot", "cold"]

@@ -39,7 +39,7 @@ class Sweep(BaseModel):
     d_model: Words = Field(["128"], description="Features.")
     d_state: Words = Field(["128"], description="State size in each paper's own meaning.")
     direction: Words = Field(["forward"], description="forward, forward+backward, step.")
-    dtype: Words = Field(["float32"], description="float32, float64.")
+    dtype: Words = Field(["float32"], description="float32, float64, bfloat16, float16.")
     device: str = Field("cpu", description="cpu, cuda, cuda:1.")
     compiled: Words = Field(["default"], description="default (torch eager, jax compiled), eager, compiled.")
     precision: Words = Field(["fp32"], description="Least precision of float32 matrix products: fp32, tf32, bf16.")

@@ -12,16 +12,20 @@ from benchmark import backends
 from benchmark.metrics.environment import versions
 from benchmark.spec import LayerSpec, UserError, reference
 from benchmark.spec.algorithms import CHUNK
+from benchmark.spec.devices import PRECISIONS
 from benchmark.sweeps.cell import Cell
 
 LENGTH = CHUNK + 5
 """More than one chunk of every algorithm, and odd."""
+
+HALF_BOUNDS = {"bfloat16": 5e-2, "float16": 1e-2}
 
 TOLERANCES = {
     ("float32", "fp32"): 1e-4,
     ("float32", "tf32"): 1e-2,
     ("float32", "bf16"): 1e-1,
     ("float64", "fp32"): 1e-9,
+    **{(dtype, precision): bound for dtype, bound in HALF_BOUNDS.items() for precision in PRECISIONS},
 }
 """Largest relative error that passes, by dtype and precision of matrix products."""
 
@@ -51,8 +55,9 @@ def passed(cell: Cell, algorithm: str) -> float:
 def measured(cell: Cell, algorithm: str) -> float:
     """The largest relative error of outputs, state or gradients of a small call in the cell's direction."""
     spec, params = cell.spec, cell.spec.init(cell.seed)
-    typed = {name: value.astype(cell.dtype) for name, value in params.items()}
-    arrays = inputs(spec, cell.direction or "forward", 1, LENGTH, cell.seed + 1, cell.dtype)
+    exact = "float64" if cell.dtype == "float64" else "float32"
+    typed = {name: value.astype(exact) for name, value in params.items()}
+    arrays = inputs(spec, cell.direction or "forward", 1, LENGTH, cell.seed + 1, exact)
     device, layers = backends.device(cell.framework), backends.layers(cell.framework)
     call = device.prepare(
         spec,
@@ -92,12 +97,12 @@ def inputs(
 ) -> dict[str, np.ndarray]:
     """Random inputs: u, and w for forward+backward, or u of one step and a state; and what else a subject takes."""
     rng = np.random.default_rng(seed)
+    kind = np.float64 if dtype == "float64" else np.float32
     if direction == "step":
         shape = (batch, *spec.state_shape)
         state = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
         wide = np.complex128 if dtype == "float64" else np.complex64
-        return {"u": rng.standard_normal((batch, spec.d_model)).astype(dtype), "state": state.astype(wide)}
-    kind = np.float64 if dtype == "float64" else np.float32
+        return {"u": rng.standard_normal((batch, spec.d_model)).astype(kind), "state": state.astype(wide)}
     shape = (batch, seq_len, spec.d_model)
     P = 2 * spec.modes
     shapes: dict[str, tuple[int, ...]] = {"u": shape}

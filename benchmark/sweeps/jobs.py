@@ -14,7 +14,7 @@ from benchmark.metrics.nvml import nvml_of
 from benchmark.metrics.statistics import outliers
 from benchmark.metrics.timing import Plan, measure
 from benchmark.spec import UserError
-from benchmark.spec.devices import parse_device
+from benchmark.spec.devices import HALVES, item_bytes, parse_device
 from benchmark.sweeps import gate
 from benchmark.sweeps.cell import Cell
 
@@ -115,19 +115,26 @@ def _opened(cell: Cell) -> tuple[Any, str, float | None, Result]:
     algorithm = _algorithm(cell)
     error = gate.passed(cell, algorithm) if cell.subject == "layer" else None
     terms = cell.spec.flops(cell.seq_len or 1, cell.batch, algorithm, cell.direction or "forward")
-    itemsize = 8 if cell.dtype == "float64" else 4
-    traffic = cell.spec.traffic_bytes(cell.seq_len or 1, cell.batch, cell.direction or "forward", itemsize)
+    call = cell.seq_len or 1, cell.batch, cell.direction or "forward"
+    traffic = cell.spec.traffic_bytes(*call, item_bytes(cell.dtype))
     nvml = nvml_of(cell.device)
     detail = {
         "device_name": device.describe(cell.device),
         "gpu": nvml.description() if nvml else None,
         "source_hash": gate.source_hash(cell.framework),
-        "precision": f"matrix products of {cell.dtype} at least in {cell.precision}, all else in {cell.dtype}",
+        "precision": precision_of(cell),
         "traffic_bytes": sum(traffic.values()),
     }
     wanted = {"layer": terms, "projections": {name: terms.get(name, 0) for name in PROJECTIONS}}.get(cell.subject)
     flops = sum(wanted.values()) if wanted else None
     return device, algorithm, error, {"algorithm_run": algorithm, "flops": flops, "detail": detail}
+
+
+def precision_of(cell: Cell) -> str:
+    """What runs in which precision."""
+    if cell.dtype in HALVES:
+        return f"inputs, outputs and projections in {cell.dtype}; coefficients and recurrence in float32"
+    return f"matrix products of {cell.dtype} at least in {cell.precision}, all else in {cell.dtype}"
 
 
 def _algorithm(cell: Cell) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from benchmark.metrics.environment import environment
 from benchmark.spec import UserError
 from benchmark.spec.costs import least_items
+from benchmark.spec.devices import item_bytes
 from benchmark.store import files
 from benchmark.store.row import Row
 from benchmark.sweeps import combine
@@ -105,8 +106,8 @@ class SweepRun:
 
     def too_large(self, cell: Cell) -> Outcome | None:
         """The outcome of a cell whose arrays alone exceed the memory of this machine: it is not even tried."""
-        itemsize = 8 if cell.dtype == "float64" else 4
-        needed = itemsize * least_items(cell.spec, cell.seq_len or 1, cell.batch, cell.direction or "forward")
+        items = least_items(cell.spec, cell.seq_len or 1, cell.batch, cell.direction or "forward")
+        needed = item_bytes(cell.dtype) * items
         if cell.device != "cpu" or needed <= self.environment["memory_bytes"]:
             return None
         return Outcome("oom", reason=f"host: its arrays need {needed:,} bytes, more than this machine has; not tried")
