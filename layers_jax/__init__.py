@@ -9,7 +9,7 @@
 """
 
 from layers_jax.array import to_numpy
-from layers_jax.recurrence import Layer, apply, resolve_algorithm, step, vjp
+from layers_jax.recurrence import Layer, apply, coefficients, resolve_algorithm, step, vjp
 from layers_jax.scan import scan
 
-__all__ = ["Layer", "apply", "resolve_algorithm", "scan", "step", "to_numpy", "vjp"]
+__all__ = ["Layer", "apply", "coefficients", "resolve_algorithm", "scan", "step", "to_numpy", "vjp"]

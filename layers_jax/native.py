@@ -1,4 +1,4 @@
-"""The recurrence in compiled code on a CPU (benchmark/spec/scan.cpp), as calls that XLA makes.
+"""The recurrence in compiled code, on a CPU (benchmark/spec/scan.cpp) as calls that XLA makes.
 
 Shapes: B batch, L time, P = 2N planar states.
 """
@@ -26,15 +26,15 @@ PlanarStates = Float[jax.Array, "B L P"]
 
 
 def available(device: str) -> bool:
-    """Whether the compiled calls serve this kind of device."""
+    """Whether the compiled calls are the best choice for this kind of device."""
     return device == "cpu" and _registered()
 
 
 def check_available(device: str) -> None:
     """Raise Unsupported, with the reason, where the compiled calls cannot serve."""
-    if device != "cpu":
-        raise Unsupported(f"algorithm fused runs on a cpu, not on {device}; take associative")
-    if not _registered():
+    if device not in {"cpu", "gpu", "cuda"}:
+        raise Unsupported(f"algorithm fused runs on cpu and cuda, not on {device}; take associative")
+    if device == "cpu" and not _registered():
         raise Unsupported(f"algorithm fused is not here: {_built().reason}; take sequential")
 
 
@@ -68,6 +68,10 @@ def _threads() -> int:
 
 def scan(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool) -> PlanarStates:
     """All states, forwards or backwards in time, without a gradient."""
+    if jax.default_backend() != "cpu":
+        from layers_jax import pallas_kernels  # slow to import, and of use on a GPU only
+
+        return pallas_kernels.scan(lam, z, state, reverse)
     kinds = (jax.ShapeDtypeStruct(z.shape, z.dtype), jax.ShapeDtypeStruct(state.shape, z.dtype))
     call = jax.ffi.ffi_call(f"rotbench_scan_{NAMES[z.dtype]}", kinds, vmap_method="sequential")
     states: jax.Array = call(lam, z, state, reverse=reverse, threads=_threads())[0]

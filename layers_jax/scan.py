@@ -108,7 +108,7 @@ def adjoint(
     conj = jnp.concatenate([lam_r, -lam_i])
     G = planar_scan(conj, g, jnp.zeros_like(state), not reverse, algorithm)
     first = -1 if reverse else 0
-    if algorithm == "fused":
+    if algorithm == "fused" and jax.default_backend() == "cpu":
         return native.correlate(G, x, state, reverse), G, times(conj, G[:, first])
     later, earlier = (G[:, :-1], x[:, 1:]) if reverse else (G[:, 1:], x[:, :-1])
     d_lam = correlate(later, earlier) + correlate(G[:, [first]], state[:, None])

@@ -9,7 +9,7 @@ torch.Size([2, 16, 8])
 """
 
 from layers_torch.array import to_numpy
-from layers_torch.recurrence import Layer, apply, resolve_algorithm, step, vjp
+from layers_torch.recurrence import Layer, apply, coefficients, resolve_algorithm, step, vjp
 from layers_torch.scan import scan
 
-__all__ = ["Layer", "apply", "resolve_algorithm", "scan", "step", "to_numpy", "vjp"]
+__all__ = ["Layer", "apply", "coefficients", "resolve_algorithm", "scan", "step", "to_numpy", "vjp"]

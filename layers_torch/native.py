@@ -1,4 +1,4 @@
-"""The recurrence in compiled code on a CPU (benchmark/spec/scan.cpp), and a layer in pieces that stay in the caches.
+"""The recurrence in compiled code, on a CPU (benchmark/spec/scan.cpp) a whole layer in pieces that stay in the caches.
 
 A half of a layer is read-in, scan and read-out, taken piece by piece. Up to ``KEPT_BYTES`` its states
 are kept for the backward pass; beyond, they are never all in memory, and the backward pass computes
@@ -7,6 +7,7 @@ them anew from the states between pieces.
 Shapes: B batch, L time, H features, P = 2N planar states.
 """
 
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
@@ -27,16 +28,20 @@ NAMES = {torch.float32: "f32", torch.float64: "f64"}
 
 def available(device: str) -> bool:
     """Whether the compiled calls serve this kind of device, and nothing traces or transforms what would call them."""
-    return device == "cpu" and not _transformed() and native.library() is not None
+    if device not in {"cpu", "cuda"} or _transformed():
+        return False
+    return native.library() is not None if device == "cpu" else find_spec("triton") is not None
 
 
 def check_available(device: str) -> None:
     """Raise Unsupported, with the reason, where the compiled calls cannot serve."""
-    if device != "cpu":
-        raise Unsupported(f"algorithm fused runs on a cpu, not on {device}; take associative")
+    if device not in {"cpu", "cuda"}:
+        raise Unsupported(f"algorithm fused runs on cpu and cuda, not on {device}; take associative")
+    if device == "cuda" and find_spec("triton") is None:
+        raise Unsupported("algorithm fused needs triton on cuda, which is not installed; take associative")
     if _transformed():
         raise Unsupported("algorithm fused cannot be traced or transformed; take chunked")
-    if native.library() is None:
+    if device == "cpu" and native.library() is None:
         raise Unsupported(f"algorithm fused is not here: {native.build(native.SOURCE).reason}; take chunked")
 
 
@@ -54,6 +59,10 @@ def scan(
     lam: Float[torch.Tensor, "P"], z: Float[torch.Tensor, "B L P"], state: Float[torch.Tensor, "B P"], reverse: bool
 ) -> Float[torch.Tensor, "B L P"]:
     """All states, forwards or backwards in time, without a gradient."""
+    if z.is_cuda:
+        from layers_torch import triton_kernels  # which needs a GPU to be of use
+
+        return triton_kernels.scan(lam, z, state, reverse)
     z = z.contiguous()
     x, carry = torch.empty_like(z), state.clone(memory_format=torch.contiguous_format)
     _scan(lam.contiguous(), z, x, carry, reverse)
@@ -79,7 +88,7 @@ def _call(name: str, like: torch.Tensor, *arrays: torch.Tensor, reverse: bool) -
 def correlate(
     G: Float[torch.Tensor, "B L P"], x: Float[torch.Tensor, "B L P"], before: Float[torch.Tensor, "B P"], reverse: bool
 ) -> Float[torch.Tensor, "P"]:
-    """The sum over batch and time of G_t conj(x_{t-1}), ``before`` preceding the first x; without a gradient."""
+    """On a CPU the sum over batch and time of G_t conj(x_{t-1}), ``before`` preceding the first x; no gradient."""
     total = torch.zeros(before.shape, dtype=torch.float64)
     _correlate(G.contiguous(), x.contiguous(), before.contiguous(), total, reverse)
     return total.sum(0).to(G.dtype)
@@ -110,7 +119,7 @@ def pieces(batch: int, length: int, reverse: bool) -> list[Piece]:
 
 def streams(u: torch.Tensor, lengths: Any, return_state: bool, first_gain: Any) -> bool:
     """Whether ``shared`` serves a call: not in mixed precision, nor where something happens at each sequence's end."""
-    if u.dtype not in NAMES or torch.is_autocast_enabled("cpu"):
+    if u.is_cuda or u.dtype not in NAMES or torch.is_autocast_enabled("cpu"):
         return False
     return lengths is None or not (return_state or first_gain is not None)
 

@@ -50,7 +50,7 @@ class Coefficients(NamedTuple):
 
 
 def coefficients(spec: LayerSpec, params: Params) -> Coefficients:
-    """The coefficients of any layer, from the file that bears its name."""
+    """The coefficients of any layer, from the file that bears its name; params are the framework's arrays."""
     layer: Any = import_module(f"{__package__}.{spec.name}")
     return layer.coefficients(spec, params)
 
@@ -98,7 +98,7 @@ def step(spec: LayerSpec, params: Any, u: Any, state: Any = None) -> Any:
 
     Args:
         spec: which layer, and its sizes; not bidirectional.
-        params: as for ``apply``.
+        params: as for ``apply``; or ``coefficients(spec, params)``, computed once for many steps.
         u: the input of this step (batch, d_model).
         state: the state before it (batch, *spec.state_shape), or None at the first step.
 
@@ -108,9 +108,10 @@ def step(spec: LayerSpec, params: Any, u: Any, state: Any = None) -> Any:
     Raises:
         UserError: as ``apply`` does.
     """
-    given, u, state = checked(spec, params, u, state)
+    kept = isinstance(params, Coefficients)
+    given, u, state = checked(spec, None if kept else params, u, state)
     checks.check_step(spec, tuple(u.shape), None if state is None else tuple(state.shape))
-    return _step(spec, given, u, state)
+    return _step(spec, params if kept else given, u, state)
 
 
 def vjp(spec: LayerSpec, params: Any, u: Any, w: Any, *, algorithm: str = "auto", lengths: Any = None) -> Any:
@@ -139,8 +140,11 @@ def vjp(spec: LayerSpec, params: Any, u: Any, w: Any, *, algorithm: str = "auto"
 
 
 def checked(spec: LayerSpec, params: Any, u: Any, state: Any) -> tuple[Params, Any, Any]:
-    """Parameters, inputs and state as arrays of one dtype, the state complex."""
-    checks.check_params(spec, {name: tuple(np.shape(value)) for name, value in params.items()})
+    """Parameters, if there are any, inputs and state as arrays of one dtype, the state complex."""
+    if params is None:
+        params = {}
+    else:
+        checks.check_params(spec, {name: tuple(np.shape(value)) for name, value in params.items()})
     checks.check_real(spec.name, "inputs", is_complex(u))
     if state is None:
         given, (u,) = common(params, u)
@@ -246,9 +250,9 @@ def channel_half(lam: Any, B: Any, C: Any, u: Signal, state: Any, algorithm: str
     return convolution.scan_channels(lam, B, C, u, state, algorithm)
 
 
-def _step(spec: LayerSpec, params: Params, u: Float[torch.Tensor, "B H"], state: Any) -> Any:
+def _step(spec: LayerSpec, params: Any, u: Float[torch.Tensor, "B H"], state: Any) -> Any:
     """``step`` on checked arrays."""
-    c = coefficients(spec, params)
+    c = params if isinstance(params, Coefficients) else coefficients(spec, params)
     if spec.per_channel:
         z = c.B * u[..., None]
         x = z if state is None else c.lam * state + z

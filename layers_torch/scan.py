@@ -107,7 +107,7 @@ def adjoint(
     conj = torch.cat([lam_r, -lam_i])
     G = planar_scan(conj, g, torch.zeros_like(state), not reverse, algorithm)
     first = -1 if reverse else 0
-    if algorithm == "fused" and not torch.is_grad_enabled():
+    if algorithm == "fused" and not (G.is_cuda or torch.is_grad_enabled()):
         return native.correlate(G, x, state, reverse), G, times(conj, G[:, first])
     later, earlier = (G[:, :-1], x[:, 1:]) if reverse else (G[:, 1:], x[:, :-1])
     d_lam = correlate(later, earlier) + correlate(G[:, [first]], state[:, None])
@@ -204,6 +204,8 @@ def chunked(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
 
 def add_product(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Add a b to x, planar arrays, in the memory of x."""
+    if torch._C._are_functorch_transforms_active():  # which cannot map addcmul_
+        return x.add_(times(a, b))
     (x_r, x_i), (a_r, a_i), (b_r, b_i) = split(x), split(a), split(b)
     x_r.addcmul_(a_r, b_r).addcmul_(a_i, b_i, value=-1)
     x_i.addcmul_(a_r, b_i).addcmul_(a_i, b_r)

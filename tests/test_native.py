@@ -145,3 +145,98 @@ def test_states_that_die_away_cost_no_more(framework):
     x = np.asarray(layers(framework).to_numpy(layers(framework).scan(lam, v, algorithm="fused")))
     assert x[0, 100, 0] == 0.5**100
     assert (x[0, 140:] == 0).all()
+
+
+KERNELS = """
+import numpy as np
+import torch
+from layers_torch import native, triton_kernels
+from layers_torch.scan import planar_scan, run
+
+torch.manual_seed(0)
+for B, L, N in ((1, 1, 1), (2, 65, 3), (3, 130, 33), (1, 64, 70)):
+    angle, modulus = torch.rand(N) * 6, torch.rand(N) * 0.3 + 0.75  # some beyond 1
+    lam = torch.cat([modulus * angle.cos(), modulus * angle.sin()])
+    state = torch.randn(B, 2 * N)
+    for reverse in (False, True):
+        for dtype, bound in ((torch.float32, 2e-6), (torch.bfloat16, 1e-2), (torch.float16, 1e-3)):
+            z = torch.randn(B, L, 2 * N).to(dtype)
+            x = triton_kernels.scan(lam, z, state, reverse)
+            expected = run(lam, z.float(), state, reverse, "sequential")
+            assert x.dtype == dtype
+            assert (x.float() - expected).norm() <= bound * expected.norm(), (B, L, N, reverse, dtype)
+
+native.scan = triton_kernels.scan
+leaves = [x.requires_grad_() for x in (lam, torch.randn(B, L, 2 * N), state)]
+w = torch.randn(B, L, 2 * N)
+for reverse in (False, True):
+    ours, theirs = (
+        torch.autograd.grad(planar_scan(*leaves, reverse, name), leaves, w) for name in ("fused", "sequential")
+    )
+    for a, b in zip(ours, theirs):
+        assert (a - b).norm() <= 1e-5 * b.norm()
+print("whole")
+"""
+
+
+@needs_torch
+def test_triton_kernels_in_the_interpreter():
+    """Values and gradients at odd sizes, in a process of its own as the interpreter is chosen at import."""
+    env = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run([sys.executable, "-c", KERNELS], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.stdout == "whole\n", done.stderr
+
+
+@pytest.mark.skipif("jax" not in INSTALLED, reason="Pallas is jax's")
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("B", "L", "N"), [(1, 1, 1), (2, 65, 3), (3, 130, 33)])
+def test_the_pallas_kernel_interpreted(B, L, N, reverse):
+    import jax.numpy as jnp
+
+    from layers_jax import pallas_kernels
+    from layers_jax.scan import run
+
+    rng = np.random.default_rng(0)
+    lam = rng.uniform(0.75, 1.05, N) * np.exp(2j * np.pi * rng.random(N))
+    lam = jnp.asarray(np.concatenate([lam.real, lam.imag]), jnp.float32)
+    z, state = (jnp.asarray(rng.standard_normal(shape, dtype=np.float32)) for shape in ((B, L, 2 * N), (B, 2 * N)))
+    found = np.asarray(pallas_kernels.scan(lam, z, state, reverse, interpret=True))
+    assert relative(found, np.asarray(run(lam, z, state, reverse, "sequential"))) < 2e-6
+
+
+@pytest.mark.skipif("jax" not in INSTALLED, reason="Pallas is jax's")
+def test_gradients_through_the_pallas_kernel(monkeypatch):
+    import jax
+
+    from layers_jax import native as ours
+    from layers_jax import pallas_kernels
+    from layers_jax.scan import planar_scan
+
+    rng = np.random.default_rng(0)
+    arrays = [jax.numpy.asarray(rng.standard_normal(shape) * 0.5, "float32") for shape in ((6,), (2, 70, 6), (2, 6))]
+    w = rng.standard_normal((2, 70, 6), dtype=np.float32)
+
+    def gradients(algorithm):
+        return jax.grad(lambda *leaves: (w * planar_scan(*leaves, False, algorithm)).sum(), (0, 1, 2))(*arrays)
+
+    expected = gradients("sequential")
+    monkeypatch.setattr(ours, "scan", lambda *words: pallas_kernels.scan(*words, interpret=True))
+    for a, b in zip(gradients("fused"), expected, strict=True):
+        assert relative(np.asarray(a), np.asarray(b)) < 1e-5
+
+
+@pytest.mark.parametrize("framework", INSTALLED)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_steps_from_coefficients_that_are_kept(layer, framework):
+    lib = layers(framework)
+    spec = LAYERS[layer](d_model=3, **next(iter(LAYERS[layer].examples.values())))
+    array = __import__(f"layers_{framework}.array", fromlist=["asarray"])
+    params = {name: array.asarray(value) for name, value in spec.init(0).items()}
+    u = np.random.default_rng(0).standard_normal((2, 3), dtype=np.float32)
+    kept = lib.coefficients(spec, params)
+    y, state = lib.step(spec, kept, u)
+    expected, _ = lib.step(spec, params, u)
+    assert relative(array.to_numpy(y), array.to_numpy(expected)) < 1e-6
+    y, _ = lib.step(spec, kept, u, state)
+    expected, _ = lib.step(spec, params, u, state)
+    assert relative(array.to_numpy(y), array.to_numpy(expected)) < 1e-6
