@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from benchmark.commands import measure
+from benchmark.commands import limits, measure
 from benchmark.commands.options import RUNS, Framework, Layer, Words
 from benchmark.commands.results import config_app, read_results, results_app
 from benchmark.console import (
@@ -82,7 +82,7 @@ def accuracy(
 
 for command in (measure.speed, measure.memory, measure.sweep, measure.plan, measure.flops, measure.roofline):
     app.command()(command)
-for command in (measure.limits, measure.peers):
+for command in (limits.limits, limits.choice, limits.peers):
     app.command()(command)
 app.command("gpu-hours")(measure.gpu_hours)
 app.command()(measure.train)

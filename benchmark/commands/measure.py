@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,14 +21,13 @@ from benchmark.commands.options import (
     Words,
     with_settings,
 )
-from benchmark.console import CHECK_FAILED, OK, Progress, SweepProgress, finish, leave, rows_as_json, show, show_json
-from benchmark.sweeps.config import Resolved, Sweep
+from benchmark.commands.running import cells_of, effort_of, measure_and_show, retries, run
+from benchmark.console import Progress, finish, show, show_json
+from benchmark.sweeps.config import Resolved
 
 if TYPE_CHECKING:
     from benchmark.reports.tables import Table
     from benchmark.store.row import Row
-    from benchmark.sweeps.cell import Cell
-    from benchmark.sweeps.run import Effort
 
 
 @with_settings()
@@ -44,8 +43,8 @@ def speed(
     retry: Retry = [],
 ) -> None:
     """Time the layers: one row a combination of the axes, each measured in processes of its own."""
-    effort = _effort(resolved.sweep, inline, fail_fast, no_skip, again, retry)
-    _measure(_cells(resolved.sweep, ["speed"]), out, effort, wait, json, _speed_table(out))
+    effort = effort_of(resolved.sweep, inline, fail_fast, no_skip, again, retry)
+    measure_and_show(cells_of(resolved.sweep, ["speed"]), out, effort, wait, json, _speed_table(out))
 
 
 @with_settings(direction=["forward", "forward+backward"])
@@ -63,8 +62,8 @@ def memory(
     """Measure the memory of one call, in a fresh process each, every kind in a column of its own."""
     from benchmark.reports.results import memory_table
 
-    effort = _effort(resolved.sweep, inline, fail_fast, no_skip, again, retry)
-    _measure(_cells(resolved.sweep, ["memory"]), out, effort, wait, json, memory_table)
+    effort = effort_of(resolved.sweep, inline, fail_fast, no_skip, again, retry)
+    measure_and_show(cells_of(resolved.sweep, ["memory"]), out, effort, wait, json, memory_table)
 
 
 @with_settings()
@@ -85,8 +84,8 @@ def sweep(
 
     metrics = each("metric", metric, ("speed", "memory"))
     tables = {"speed": _speed_table(out), "memory": memory_table}
-    effort = _effort(resolved.sweep, False, fail_fast, no_skip, again, retry)
-    _measure(_cells(resolved.sweep, metrics), out, effort, wait, json, *(tables[name] for name in metrics))
+    effort = effort_of(resolved.sweep, False, fail_fast, no_skip, again, retry)
+    measure_and_show(cells_of(resolved.sweep, metrics), out, effort, wait, json, *(tables[name] for name in metrics))
 
 
 @with_settings()
@@ -100,8 +99,8 @@ def plan(
     from benchmark.reports.planned import plan_table, planned
     from benchmark.sweeps.plan import each
 
-    effort = _effort(resolved.sweep)
-    found = planned(_cells(resolved.sweep, each("metric", metric, ("speed", "memory"))), out, effort)
+    effort = effort_of(resolved.sweep)
+    found = planned(cells_of(resolved.sweep, each("metric", metric, ("speed", "memory"))), out, effort)
     show_json([entry._asdict() for entry in found]) if json else show(plan_table(found))
 
 
@@ -117,7 +116,7 @@ def flops(
     """Print analytic FLOPs, one convention for both frameworks, and what the frameworks' counters see of them."""
     from benchmark.reports.flops import as_json, counted, explained, flops_table, resolved_costs
 
-    costs = resolved_costs(_cells(resolved.sweep, ["speed"]))
+    costs = resolved_costs(cells_of(resolved.sweep, ["speed"]))
     if counters:
         with Progress("counting") as progress:
             costs = counted(costs, progress.advance)
@@ -137,7 +136,9 @@ def roofline(
     from benchmark.reports.roofline import roofline_table
     from benchmark.sweeps.roofline import roofline_cells
 
-    _measure(roofline_cells(resolved.sweep), out, _effort(resolved.sweep, again=again), wait, json, roofline_table)
+    measure_and_show(
+        roofline_cells(resolved.sweep), out, effort_of(resolved.sweep, again=again), wait, json, roofline_table
+    )
 
 
 @with_settings()
@@ -158,7 +159,7 @@ def gpu_hours(
     from benchmark.sweeps.hours import step_cells
 
     cells = step_cells(resolved.sweep, task, examples)
-    rows = _run(cells, out, _effort(resolved.sweep, again=again, retry=retry), wait)
+    rows = run(cells, out, effort_of(resolved.sweep, again=again, retry=retry), wait)
     known = [row for row in files.read([out]).rows if row.metric == "train"]
     if json:
         show_json(hours_as_json([*rows, *known], price))
@@ -224,8 +225,8 @@ def train(
         d_state=d_state,
         overrides=recipe,
     )
-    effort = Effort(inline=inline, fail_fast=fail_fast, again=again, retry=_retries(retry))
-    _measure(cells, out, effort, wait, json, training_table)
+    effort = Effort(inline=inline, fail_fast=fail_fast, again=again, retry=retries(retry))
+    measure_and_show(cells, out, effort, wait, json, training_table)
 
 
 def _speed_table(out: Path) -> "Callable[[list[Row]], Table]":
@@ -235,126 +236,3 @@ def _speed_table(out: Path) -> "Callable[[list[Row]], Table]":
     from benchmark.store import files
 
     return lambda rows: speed_table(rows, ceilings=ceilings(files.read([out]).rows))
-
-
-def _cells(sweep: Sweep, metrics: Words) -> "list[Cell]":
-    """The cells of a sweep, with matched sizes where that is asked for."""
-    from benchmark.reports.matching import match_lines
-    from benchmark.sweeps.match import matched
-    from benchmark.sweeps.plan import sweep_cells
-
-    cells = sweep_cells(sweep, metrics)
-    if sweep.match == "none":
-        return cells
-    with Progress("matching") as progress:
-        cells, matches = matched(cells, sweep.match, progress.say)
-        for line in match_lines(matches):
-            progress.say(line)
-    return cells
-
-
-def _effort(
-    sweep: Sweep,
-    inline: bool = False,
-    fail_fast: bool = False,
-    no_skip: bool = False,
-    again: bool = False,
-    retry: Words = [],
-) -> "Effort":
-    """The effort that settings and options ask for."""
-    from benchmark.sweeps.plan import limits_of, plan_of
-    from benchmark.sweeps.run import Effort
-
-    return Effort(
-        processes=sweep.processes,
-        plan=plan_of(sweep),
-        limits=limits_of(sweep),
-        start=sweep.start,
-        inline=inline,
-        fail_fast=fail_fast,
-        skip_after_oom=not no_skip,
-        retry=_retries(retry),
-        again=again,
-    )
-
-
-def _retries(retry: Words) -> tuple[str, ...]:
-    from benchmark.sweeps.grid import words
-
-    return tuple(words(retry))
-
-
-def _measure(
-    cells: "list[Cell]", out: Path, effort: "Effort", wait: bool, as_json: bool, *tables: Callable[..., Any]
-) -> None:
-    """Measure, print each table of the rows that it is for, and end the command."""
-    rows = _run(cells, out, effort, wait)
-    if as_json:
-        show_json(rows_as_json(rows))
-    else:
-        metrics = list(dict.fromkeys(cell.metric for cell in cells))
-        for metric, table in zip(metrics, tables, strict=True):
-            show(table([row for row in rows if row.metric == metric]))
-    finish(rows, out, len(cells), as_json)
-
-
-def _run(cells: "list[Cell]", out: Path, effort: "Effort", wait: bool) -> "list[Row]":
-    """Measure the cells under the device's lock, with progress; Ctrl-C keeps what is finished."""
-    from benchmark.store.files import prepare_folder
-    from benchmark.sweeps.lock import device_lock
-    from benchmark.sweeps.plan import check_device
-    from benchmark.sweeps.run import Watcher, run_cells
-
-    devices = sorted({cell.device for cell in cells})
-    for device in devices:
-        check_device(device, sorted({cell.framework for cell in cells}))
-    prepare_folder(out)
-    with Progress("measuring") as progress, device_lock(devices[0], wait, progress.say):
-        told = SweepProgress(progress)
-        watcher = Watcher(told.on_start, told.on_event, told.on_process, told.on_row)
-        return run_cells(cells, out, effort, watcher)
-
-
-@with_settings()
-def limits(
-    resolved: Resolved,
-    out: Folder = RUNS,
-    json: Json = False,
-    wait: Wait = False,
-    again: Again = False,
-    retry: Retry = [],
-) -> None:
-    """Measure the ratios that the layers should reach here, against floors and published forms; exit 1 if one misses.
-
-    Frameworks, threads, processes and budget are taken from the settings; the sizes are those of the marks.
-    """
-    from benchmark.reports.limits import limits_table, reached
-    from benchmark.sweeps.limits import marks
-
-    listed = marks(resolved.sweep.framework, resolved.sweep.threads)
-    cells = list({cell.id: cell for mark in listed for cell in (mark.top, mark.bottom)}.values())
-    rows = _run(cells, out, _effort(resolved.sweep, again=again, retry=retry), wait)
-    found = reached(listed, rows)
-    show_json(rows_as_json(rows)) if json else show(limits_table(found))
-    finish(rows, out, len(cells), json)
-    leave(CHECK_FAILED if any(r.verdict != "reached" for r in found) else OK)
-
-
-@with_settings(batch=["4"])
-def peers(
-    resolved: Resolved,
-    out: Folder = RUNS,
-    json: Json = False,
-    wait: Wait = False,
-    again: Again = False,
-    retry: Retry = [],
-) -> None:
-    """Time public implementations from PyPI against ours, in torch and in one sweep; needs the extra peers."""
-    from benchmark.reports.limits import peers_table
-    from benchmark.sweeps.grid import numbers
-    from benchmark.sweeps.limits import peer_cells
-
-    sweep = resolved.sweep
-    (seq_len, *_), (batch, *_) = numbers("seq-len", sweep.seq_len), numbers("batch", sweep.batch)
-    cells = peer_cells(seq_len, batch, sweep.threads)
-    _measure(cells, out, _effort(sweep, again=again, retry=retry), wait, json, peers_table)

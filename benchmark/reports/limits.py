@@ -73,6 +73,72 @@ def limits_table(found: Sequence[Reached]) -> Table:
     return Table("Marks", names, lines, frozenset({"ratio"}), notes, ("ran", "95 % interval", "of"))
 
 
+CHOICE_BOUND = 1.05
+"""Most that ``auto`` may take over the best other algorithm."""
+
+
+class Choice(NamedTuple):
+    """What ``auto`` took and the fastest algorithm that was measured beside it."""
+
+    auto: Row
+    best: Row
+
+    @property
+    def ratio(self) -> Interval:
+        """Of their times."""
+        return ratio_interval(self.auto.process_medians_ms or [], self.best.process_medians_ms or [])
+
+    @property
+    def verdict(self) -> str:
+        """Whether ``auto`` is as fast as it can be; an algorithm that it stands for is no other."""
+        if self.ratio.median <= CHOICE_BOUND or self.auto.algorithm_run == self.best.algorithm:
+            return "reached"
+        return "missed" if self.ratio.low > 1 else "can't tell"
+
+
+def choices(rows: Sequence[Row]) -> list[Choice]:
+    """Each ``auto`` against the fastest row that differs from it in the algorithm alone."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.status == "ok" and row.median_ms:
+            groups.setdefault(row.cell.model_copy(update={"algorithm": ""}).canonical_json, []).append(row)
+    found = []
+    for members in groups.values():
+        auto = [row for row in members if row.algorithm == "auto"]
+        named = sorted((row for row in members if row.algorithm != "auto"), key=lambda row: row.median_ms or 0)
+        if auto and named:
+            found.append(Choice(auto[0], named[0]))
+    return found
+
+
+def choices_table(found: Sequence[Choice]) -> Table:
+    """One line an ``auto``, the worst first."""
+    names = ["layer", "framework", "direction", "length", "auto", "auto ms", "fastest", "fastest ms"]
+    names += ["auto / fastest", "95 % interval", "verdict"]
+    lines = [
+        [
+            c.auto.layer,
+            c.auto.framework,
+            c.auto.direction or n.MISSING,
+            n.count(c.auto.seq_len),
+            c.auto.algorithm_run or n.MISSING,
+            n.significant(c.auto.median_ms),
+            c.best.algorithm,
+            n.significant(c.best.median_ms),
+            n.significant(c.ratio.median),
+            n.interval(c.ratio.low, c.ratio.high),
+            c.verdict,
+        ]
+        for c in sorted(found, key=lambda c: -c.ratio.median)
+    ]
+    note = (
+        f"auto should take at most {CHOICE_BOUND:g} times the fastest; can't tell: more than that, but the interval "
+        "of the ratio reaches 1. Where the fastest is what auto stands for, the ratio is noise alone."
+    )
+    numeric = frozenset({"length", "auto ms", "fastest ms", "auto / fastest"})
+    return Table("What auto chooses", names, lines, numeric, [note], ("95 % interval", "direction"))
+
+
 def peers_table(rows: Sequence[Row]) -> Table:
     """Each public implementation against our layer in the same direction."""
     ours = {(r.layer, r.direction): r for r in rows if r.subject == "layer" and r.status == "ok"}

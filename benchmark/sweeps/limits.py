@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from benchmark.spec import LAYERS
+from benchmark.spec.algorithms import algorithms_of
+from benchmark.spec.costs import DIRECTIONS
 from benchmark.sweeps.cell import Cell
-from benchmark.sweeps.plan import check_threads, framework_names
+from benchmark.sweeps.config import Sweep
+from benchmark.sweeps.plan import check_threads, each, framework_names, layer_names, sweep_cells
 
 Quantity = Literal["time", "memory", "compile", "XLA temp"]
 
@@ -89,6 +92,21 @@ def _cell(framework: str, layer: str, direction: str, **values: Any) -> Cell:
     spec = LAYERS[layer](d_model=H, d_state=STATES[layer])
     named: dict[str, Any] = {"framework": framework, "layer": layer, "direction": direction, "options": spec.options}
     return Cell(**(sizes | named | values))
+
+
+def choice_cells(sweep: Sweep) -> list[Cell]:
+    """Every algorithm of every layer over a sweep's axes, ``auto`` among them; steps have none and are left out.
+
+    Raises:
+        UserError: for the first value that cannot be served.
+    """
+    directions = [name for name in each("direction", sweep.direction, DIRECTIONS) if name != "step"]
+    cells = []
+    for layer in layer_names(sweep.layer):
+        known = algorithms_of(LAYERS[layer](d_model=H, d_state=STATES[layer]))
+        changes = {"layer": [layer], "algorithm": ["auto", *known], "direction": directions}
+        cells += sweep_cells(sweep.model_copy(update=changes), ["speed"])
+    return cells
 
 
 def peer_cells(seq_len: int, batch: int, threads: int) -> list[Cell]:
