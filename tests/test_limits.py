@@ -1,0 +1,116 @@
+"""Marks, the choice of auto, subjects beside a layer, the accuracy of scans."""
+
+import numpy as np
+import pytest
+from frameworks import INSTALLED, relative
+from test_store import row
+
+from benchmark import backends
+from benchmark.reports.accuracy import accuracy_table
+from benchmark.reports.limits import choices, choices_table, limits_table, peers_table, reached
+from benchmark.spec import LAYERS
+from benchmark.spec.algorithms import algorithms_of
+from benchmark.sweeps import limits
+from benchmark.sweeps.config import Sweep
+from benchmark.sweeps.gate import inputs
+from benchmark.sweeps.jobs import precision_of
+from benchmark.verification import accuracy
+
+
+def measured(cell, times, **more):
+    return row(**(cell.cell_values() | {"cell_id": cell.id, "process_medians_ms": times, "median_ms": times[0]} | more))
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="marks of torch")
+def test_marks_are_ratios_with_a_bound():
+    marks = limits.marks(["torch"], 1)
+    cells = {cell.id: cell for mark in marks for cell in (mark.top, mark.bottom)}
+    rows = [measured(cell, [2.0, 2.0], rss_delta_bytes=100) for cell in cells.values()]
+    found = reached(marks, rows)
+    assert {r.ratio.median for r in found} == {1.0}
+    assert all((r.verdict == "reached") == r.mark.at_most for r in found if r.mark.bound >= 1)
+    assert reached(marks, rows[:1])[0].verdict == "not measured"
+    table = limits_table(found)
+    assert len(table.rows) == len(marks)
+    assert any("s5-pytorch" in line[0] for line in table.rows)
+
+
+def choice_of(auto_ms, best_ms, ran="fused"):
+    (cell,) = [c for c in limits.choice_cells(Sweep(**SMALL)) if c.algorithm == "auto"]
+    other = cell.model_copy(update={"algorithm": "chunked"})
+    return choices([measured(cell, auto_ms, algorithm_run=ran), measured(other, best_ms, algorithm_run="chunked")])
+
+
+SMALL = {"layer": "lru", "framework": INSTALLED[0] if INSTALLED else "torch", "seq_len": "16"}
+needs_framework = pytest.mark.skipif(not INSTALLED, reason="cells of an installed framework")
+
+
+@needs_framework
+def test_what_auto_chose_is_judged():
+    (good,), (bad,), (unclear,) = (choice_of(ms, [2.0, 2.01]) for ms in ([2.0, 2.01], [3.0, 3.01], [2.0, 4.0]))
+    assert [good.verdict, bad.verdict, unclear.verdict] == ["reached", "missed", "can't tell"]
+    (same,) = choice_of([3.0, 3.01], [2.0, 2.01], ran="chunked")
+    assert same.verdict == "reached"  # it is the same algorithm, twice
+    assert choices_table([good, bad]).rows[0][-1] == "missed"
+
+
+@needs_framework
+def test_choice_cells_hold_every_algorithm():
+    sweep = Sweep(**(SMALL | {"layer": "lru,s4d", "direction": ["forward", "step"]}))
+    cells = limits.choice_cells(sweep)
+    assert {c.algorithm for c in cells if c.layer == "lru"} == {*algorithms_of(LAYERS["lru"](1, 1)), "auto"}
+    assert {c.algorithm for c in cells if c.layer == "s4d"} == {*algorithms_of(LAYERS["s4d"](1, 2)), "auto"}
+    assert {c.direction for c in cells} == {"forward"}
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="public implementations are in torch")
+def test_public_implementations_stand_against_ours():
+    cells = limits.peer_cells(64, 2, 1)
+    assert {cell.subject for cell in cells} == {"layer", "s5-pytorch", "lru-pytorch", "accelerated-scan"}
+    table = peers_table([measured(cell, [2.0, 2.0] if cell.subject == "layer" else [8.0, 8.0]) for cell in cells])
+    assert len(table.rows) == 6
+    assert {line[5] for line in table.rows} == {"4.00"}
+
+
+@pytest.mark.parametrize("framework", INSTALLED)
+@pytest.mark.parametrize("direction", ["forward", "forward+backward"])
+@pytest.mark.parametrize("subject", ["projections", "scan"])
+def test_subjects_beside_a_layer(framework, subject, direction):
+    spec = LAYERS["lru"](d_model=3, d_state=2)
+    arrays = inputs(spec, direction, 1, 9, 0, subject=subject)
+    device, layers = backends.device(framework), backends.layers(framework)
+    options = {"direction": direction, "algorithm": "sequential", "device": "cpu", "dtype": "float32"}
+    found = device.prepare(spec, {}, arrays, subject=subject, **options).run()
+    y = layers.to_numpy(found if direction == "forward" else found[0])
+    if subject == "projections":
+        assert relative(y, arrays["u"] @ arrays["W_in"] @ arrays["W_out"]) < 1e-5
+    else:
+        lam = accuracy.as_complex(arrays["lam"].astype(float))
+        assert relative(accuracy.as_complex(y), accuracy.reference(lam, {"w": arrays["z"], **arrays})[0]) < 1e-5
+    if direction != "forward":
+        assert len(found[1]) == {"projections": 3, "scan": 2}[subject]
+
+
+def test_what_runs_in_which_precision_is_said():
+    assert "recurrence in float32" in precision_of(row(dtype="bfloat16").cell)
+    assert precision_of(row().cell) == "matrix products of float32 at least in fp32, all else in float32"
+
+
+@pytest.mark.parametrize("framework", INSTALLED)
+def test_the_accuracy_of_scans(framework):
+    found = accuracy.accuracies([framework], "cpu", [300])
+    assert {a.algorithm for a in found} >= {"auto", "sequential", "associative", "chunked", "fft"}
+    assert all(a.passed for a in found)
+    assert all(a.worst < 1e-4 for a in found)
+    text = accuracy_table(found).notes[-1]
+    assert text == "auto keeps 2e-05: yes."
+    assert not found[0]._replace(values=1e-3).passed
+
+
+def test_the_reference_of_scans_is_a_plain_loop():
+    lam = np.array([0.5 + 0.5j])
+    z = np.array([[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]])
+    x, d_lam, G = accuracy.reference(lam, {"z": z, "w": z})
+    assert np.allclose(x[0, :, 0], [1, 0.5 + 1.5j, (0.5 + 0.5j) * (0.5 + 1.5j)])
+    assert np.allclose(G[0, :, 0], [1 + (0.5 - 0.5j) * 1j, 1j, 0])
+    assert np.allclose(d_lam, 1j * 1 + 0)
