@@ -6,6 +6,7 @@ Shapes: B batch, L time, H channels, M modes of a channel, K chunks, T steps of 
 """
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Complex, Float, Int
@@ -13,6 +14,9 @@ from jaxtyping import Complex, Float, Int
 from benchmark.spec.algorithms import CHANNEL_CHUNK, chunks, fft_length
 from layers_torch.array import from_planar, planar, split
 from layers_torch.scan import planar_scan, powers
+
+GROUP_BYTES = 8 << 20
+"""Of the sequences that are convolved at a time."""
 
 Modes = Complex[torch.Tensor, "H M"]
 States = Complex[torch.Tensor, "B H M"]
@@ -45,10 +49,58 @@ def vandermonde_kernel(lam: Modes, w: Modes, length: int) -> Float[torch.Tensor,
 
 def convolve(u: Signal, K: Float[torch.Tensor, "H L"]) -> Signal:
     """The causal convolution of each channel with its kernel, by real FFT."""
+    if torch._C._are_functorch_transforms_active() or torch.compiler.is_compiling():
+        return _convolve(u, K)
+    made: torch.Tensor = _Convolve.apply(u, K)
+    return made
+
+
+def _convolve(u: torch.Tensor, K: torch.Tensor) -> torch.Tensor:
+    """``convolve`` in operations that torch can trace."""
     L = u.shape[1]
     n = fft_length(L)
-    product = torch.fft.rfft(u.transpose(1, 2), n) * torch.fft.rfft(K, n)
-    return torch.fft.irfft(product, n)[..., :L].transpose(1, 2)
+    return _from_spectrum(_spectrum(u, n) * torch.fft.rfft(K, n), n, L)
+
+
+class _Convolve(torch.autograd.Function):
+    """``convolve`` some sequences at a time, keeping no spectrum for the backward pass, which computes them anew."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Any, K: Any) -> Any:
+        ctx.save_for_backward(u, K)
+        L, n = u.shape[1], fft_length(u.shape[1])
+        K_f, y = torch.fft.rfft(K, n), torch.empty_like(u)
+        for rows in _groups(u, n):
+            y[rows] = _from_spectrum(_spectrum(u[rows], n).mul_(K_f), n, L)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        (g,), (u, K) = gradients, ctx.saved_tensors
+        if torch.is_grad_enabled():  # the caller wants to differentiate again
+            return torch.autograd.grad(_convolve(u, K), (u, K), g, create_graph=True)
+        L, n = u.shape[1], fft_length(u.shape[1])
+        K_f, du = torch.fft.rfft(K, n).conj().resolve_conj(), torch.empty_like(u)
+        d_K = torch.zeros_like(K_f)
+        for rows in _groups(u, n):
+            G = _spectrum(g[rows], n)
+            d_K += (G * _spectrum(u[rows], n).conj()).sum(0)
+            du[rows] = _from_spectrum(G.mul_(K_f), n, L)
+        return du, torch.fft.irfft(d_K, n)[:, :L]
+
+
+def _groups(u: torch.Tensor, n: int) -> list[slice]:
+    """Sequences at a time, so many that their spectra take some megabytes."""
+    rows = max(1, GROUP_BYTES // (u.shape[2] * n * u.element_size()))
+    return [slice(b, b + rows) for b in range(0, u.shape[0], rows)]
+
+
+def _spectrum(u: torch.Tensor, n: int) -> torch.Tensor:
+    return torch.fft.rfft(u.transpose(1, 2), n)
+
+
+def _from_spectrum(spectrum: torch.Tensor, n: int, length: int) -> torch.Tensor:
+    return torch.fft.irfft(spectrum, n)[..., :length].transpose(1, 2)
 
 
 def state_response(lam: Modes, C: Modes, state: States, length: int) -> Signal:

@@ -253,3 +253,17 @@ def test_autocast_leaves_the_recurrence_in_float32():
     y.float().sum().backward()
     assert relative(y.detach().float(), reference.apply(spec, spec.init(0), u.detach().numpy())) < 3e-2
     assert torch.isfinite(u.grad).all()
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch convolves some sequences at a time")
+@pytest.mark.parametrize("group_bytes", [1, 1 << 20])
+def test_derivatives_of_a_convolution_in_groups(monkeypatch, group_bytes):
+    import torch
+
+    from layers_torch import convolution
+
+    monkeypatch.setattr(convolution, "GROUP_BYTES", group_bytes)
+    u, K = (torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in ((3, 5, 2), (2, 5)))
+    assert torch.autograd.gradcheck(convolution.convolve, (u, K))
+    assert torch.autograd.gradgradcheck(convolution.convolve, (u[:1, :3], K[:, :3]))
+    assert torch.allclose(convolution.convolve(u, K), convolution._convolve(u, K))

@@ -170,3 +170,10 @@ def directional(function: Callable[[Array], float], at: Array, direction: Array,
     """The derivative of ``function`` along ``direction``, by the five-point rule (error of order step^4)."""
     values = [function(at + k * step * direction) for k in (-2, -1, 1, 2)]
     return (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * step)
+
+
+def relative_error(found: Array, expected: Array, floor: float = 0.0) -> float:
+    """The norm of the difference over the norm of what is expected, or over ``floor`` where that is larger."""
+    scale = max(float(np.linalg.norm(expected)), floor)
+    difference = float(np.linalg.norm(found - expected))
+    return difference / scale if scale else difference

@@ -77,7 +77,7 @@ def measured(cell: Cell, algorithm: str) -> float:
             gradients = {name: layers.to_numpy(value) for name, value in {**found[1], "u": found[2]}.items()}
             error = _gradient_error(spec, typed, arrays, layers.to_numpy(found[0]), gradients)
         case _:
-            error = _relative(layers.to_numpy(found), reference.apply(spec, typed, arrays["u"]))
+            error = reference.relative_error(layers.to_numpy(found), reference.apply(spec, typed, arrays["u"]))
     if not error <= TOLERANCES[cell.dtype, cell.precision]:
         raise GateError(
             f"gate: {cell.layer} ({algorithm}, {cell.direction}) in {cell.framework} differs from the oracle by "
@@ -121,7 +121,7 @@ def inputs(
 
 def _step_error(spec: LayerSpec, params: dict[str, np.ndarray], arrays: dict[str, Any], y: np.ndarray) -> float:
     expected = reference.apply(spec, params, arrays["u"][:, None], state=arrays["state"])[:, 0]
-    return _relative(y, expected)
+    return reference.relative_error(y, expected)
 
 
 def _gradient_error(
@@ -140,11 +140,7 @@ def _gradient_error(
     slope = reference.directional(total, np.zeros(()), np.ones(()), step=5e-4 / LENGTH)
     found = sum(float((gradients[name] * way).sum()) for name, way in ways.items())
     scale = float(np.sqrt(sum((gradients[name].astype(np.float64) ** 2).sum() for name in ways)))
-    return max(_relative(y, reference.apply(spec, start, u)), abs(found - slope) / scale)
-
-
-def _relative(found: np.ndarray, expected: np.ndarray) -> float:
-    return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+    return max(reference.relative_error(y, reference.apply(spec, start, u)), abs(found - slope) / scale)
 
 
 def _cache_file(cell: Cell, algorithm: str) -> Path:

@@ -10,6 +10,7 @@ from benchmark import backends
 from benchmark.spec import UserError
 from benchmark.spec.algorithms import SCANS
 from benchmark.spec.devices import parse_device
+from benchmark.spec.reference import relative_error
 from benchmark.sweeps.gate import inputs
 from benchmark.sweeps.process import Pool, worker_environment
 
@@ -88,10 +89,10 @@ def errors(payload: dict[str, Any], emit: Callable[..., None]) -> dict[str, Any]
     for index, (seq_len, modulus) in enumerate(cases):
         arrays, exact = case(seq_len, modulus)
         expected = reference(exact.astype(np.complex64).astype(np.complex128), arrays)
-        rounding = relative(expected[0], reference(exact, arrays)[0])
+        rounding = relative_error(expected[0], reference(exact, arrays)[0])
         for algorithm in ("auto", *SCANS):
             if (got := _scanned(payload, algorithm, arrays)) is not None:
-                worst = [relative(a, b) for a, b in zip(got, expected, strict=True)]
+                worst = [relative_error(a, b) for a, b in zip(got, expected, strict=True)]
                 found.append([algorithm, seq_len, modulus, *worst, rounding])
         emit(event="progress", done=index + 1, of=len(cases))
     names = Accuracy._fields[1:]
@@ -139,8 +140,3 @@ def as_complex(planar: np.ndarray) -> np.ndarray:
     """Complex numbers of real parts followed by imaginary ones."""
     real, imag = np.split(planar, 2, -1)
     return real + 1j * imag
-
-
-def relative(found: np.ndarray, expected: np.ndarray) -> float:
-    """The norm of the difference over the norm of what is expected."""
-    return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))

@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmark.spec import UserError, reference
 from benchmark.spec.algorithms import algorithms_of
+from benchmark.spec.reference import relative_error
 from benchmark.sweeps.process import Pool, worker_environment
 from benchmark.verification.cases import Case, cases
 
@@ -144,13 +145,6 @@ def _twin_checks(case: Case, algorithm: str, dtype: str, one: Arrays, other: Arr
 def _floor(gradients: Arrays) -> float:
     """The least scale for errors of gradients: some vanish identically, such as that of M where heads are planes."""
     return 1e-2 * max(float(np.linalg.norm(value)) for name, value in gradients.items() if name != "y")
-
-
-def relative_error(found: np.ndarray, expected: np.ndarray, floor: float = 0.0) -> float:
-    """The norm of the difference over the norm of what is expected, or over ``floor`` where that is larger."""
-    scale = max(float(np.linalg.norm(expected)), floor)
-    difference = float(np.linalg.norm(found - expected))
-    return difference / scale if scale else difference
 
 
 class Oracle:
