@@ -424,6 +424,17 @@ def test_every_layer_learns_the_digits(framework, tmp_path):
 
 
 @pytest.mark.full
+@needs_framework
+def test_every_length_runs_within_2_gib(tmp_path):
+    """Each layer's auto at batch 1, forward and backward, to 65,536 steps."""
+    lengths = ["--seq-len", "1,2,63,1000,16384,65536", "--batch", "1", "--direction", "forward+backward"]
+    out, _ = rotbench("memory", *lengths, "--json", cwd=tmp_path)
+    rows = json.loads(out)
+    assert len(rows) == 6 * len(LAYERS) * len(INSTALLED)
+    assert all(row["status"] == "ok" and row["rss_peak_bytes"] < 2 << 30 for row in rows)
+
+
+@pytest.mark.full
 def test_help_is_fast(tmp_path):
     """Within 0.3 s of a bare Typer application of two commands, interleaved."""
     bare = tmp_path / "bare.py"

@@ -7,7 +7,7 @@ import pytest
 from frameworks import INSTALLED, layers, precision, relative
 
 from benchmark.spec import LAYERS, Unsupported, UserError, reference
-from benchmark.spec.algorithms import algorithms_of
+from benchmark.spec.algorithms import SCANS, algorithms_of
 
 frameworks = pytest.mark.parametrize("framework", INSTALLED)
 SPEC = LAYERS["lru"](d_model=3, d_state=4)
@@ -267,3 +267,18 @@ def test_derivatives_of_a_convolution_in_groups(monkeypatch, group_bytes):
     assert torch.autograd.gradcheck(convolution.convolve, (u, K))
     assert torch.autograd.gradgradcheck(convolution.convolve, (u[:1, :3], K[:, :3]))
     assert torch.allclose(convolution.convolve(u, K), convolution._convolve(u, K))
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's gradcheck")
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("algorithm", SCANS)
+def test_gradcheck_of_every_scan(algorithm, reverse):
+    import torch
+
+    from layers_torch.scan import planar_scan
+
+    rng = np.random.default_rng(0)
+    shapes = [(4,), (2, 5, 4), (2, 4)]
+    leaves = [torch.tensor(rng.standard_normal(shape) * 0.5, requires_grad=True) for shape in shapes]
+    assert torch.autograd.gradcheck(lambda *x: planar_scan(*x, reverse, algorithm), leaves)
+    assert torch.autograd.gradgradcheck(lambda *x: planar_scan(*x, reverse, algorithm), leaves)
