@@ -66,7 +66,7 @@ def accuracy(
     seq_len: Annotated[Words, typer.Option("--seq-len", help="Lengths.")] = ["1024,16384,65536"],
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")] = "cpu",
 ) -> None:
-    """Compare every scan in float32 with complex128 over lengths and moduli near 1; exit 1 if auto misses its bound."""
+    """Compare every scan in float32 with complex128 over lengths and moduli near 1; exit 1 if auto exceeds 2e-5."""
     from benchmark.reports.accuracy import accuracy_table
     from benchmark.sweeps import plan
     from benchmark.sweeps.grid import numbers

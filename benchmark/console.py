@@ -89,9 +89,8 @@ def finish(rows: "Sequence[Row]", folder: Path, wanted: int, as_json: bool) -> N
     if failed and not as_json:
         show(failure_table(rows))
     missing = wanted - len(rows)
-    (warn if as_json else print)(
-        f"{len(rows)} rows in {folder}/cells" + (f", {missing} not measured" if missing else "")
-    )
+    counted = f"{len(rows)} row{'s' if len(rows) != 1 else ''} in {folder}/cells"
+    (warn if as_json else print)(counted + (f", {missing} not measured" if missing else ""))
     if len(failed) == len(rows):
         leave(NOTHING_MEASURED)
     if failed or missing:
@@ -158,6 +157,8 @@ class SweepProgress:
 
     def on_start(self, cells: int, processes: int) -> None:
         """A sweep of so many cells in so many processes begins."""
+        if cells and self.progress.bar is None:
+            self.progress.say(f"measuring {cells} cells in {processes} processes")
         self.cells, self.processes = cells, processes
 
     def on_event(self, cell: "Cell", event: dict[str, Any]) -> None:

@@ -58,7 +58,8 @@ def as_complex(value: Any) -> jax.Array:
     array = asarray(value)
     if is_complex(array):
         return array
-    real = array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(jnp.float32)
+    wide = jnp.issubdtype(array.dtype, jnp.floating) and not is_half(array)
+    real = array if wide else array.astype(jnp.float32)
     return jax.lax.complex(real, jnp.zeros_like(real))
 
 

@@ -12,7 +12,7 @@ from benchmark.spec import LayerSpec, Unsupported
 from benchmark.spec.devices import check_precision, parse_device
 from layers_jax import native
 from layers_jax.array import asarray, dtype_of
-from layers_jax.recurrence import coefficients
+from layers_jax.recurrence import coefficients, resolve_algorithm
 from layers_jax.subjects import function_of
 
 FLUSH_BYTES = 256 << 20
@@ -134,6 +134,12 @@ def memory(device: str) -> dict[str, Any]:
     found = {"allocator_peak_bytes": stats["peak_bytes_in_use"]}
     reserved = stats.get("peak_pool_bytes", stats.get("pool_bytes"))
     return found if reserved is None else found | {"allocator_reserved_bytes": reserved}
+
+
+def resolve_call(spec: LayerSpec, algorithm: str, device: str, compiled: str) -> str:  # noqa: ARG001
+    """The algorithm that a call of the layer runs on the device, eager or compiled, where ``auto`` is asked for."""
+    kind, _ = parse_device(device)
+    return resolve_algorithm(spec, algorithm, kind)
 
 
 def prepare(

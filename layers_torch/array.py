@@ -57,7 +57,7 @@ def as_complex(value: Any) -> torch.Tensor:
     array = asarray(value)
     if array.is_complex():
         return array
-    real = array if array.is_floating_point() else array.float()
+    real = array if array.is_floating_point() and not is_half(array) else array.float()
     return torch.complex(real, torch.zeros_like(real))
 
 

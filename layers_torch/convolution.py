@@ -13,6 +13,7 @@ from jaxtyping import Complex, Float, Int
 
 from benchmark.spec.algorithms import CHANNEL_CHUNK, chunks, fft_length
 from layers_torch.array import from_planar, planar, split
+from layers_torch.native import gradients_again
 from layers_torch.scan import planar_scan, powers
 
 GROUP_BYTES = 8 << 20
@@ -78,7 +79,7 @@ class _Convolve(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Any) -> Any:
         (g,), (u, K) = gradients, ctx.saved_tensors
         if torch.is_grad_enabled():  # the caller wants to differentiate again
-            return torch.autograd.grad(_convolve(u, K), (u, K), g, create_graph=True)
+            return gradients_again(_convolve(u, K), (u, K), g)
         L, n = u.shape[1], fft_length(u.shape[1])
         K_f, du = torch.fft.rfft(K, n).conj().resolve_conj(), torch.empty_like(u)
         d_K = torch.zeros_like(K_f)

@@ -11,7 +11,7 @@ from benchmark.spec import LayerSpec, Unsupported
 from benchmark.spec.devices import check_precision, parse_device
 from layers_torch import native, peers
 from layers_torch.array import asarray, dtype_of
-from layers_torch.recurrence import coefficients
+from layers_torch.recurrence import coefficients, resolve_algorithm
 from layers_torch.subjects import function_of
 
 FLUSH_BYTES = 256 << 20
@@ -166,6 +166,14 @@ def memory(device: str) -> dict[str, Any]:
     }
 
 
+def resolve_call(spec: LayerSpec, algorithm: str, device: str, compiled: str) -> str:
+    """The algorithm that a call of the layer runs on the device, eager or compiled, where ``auto`` is asked for."""
+    kind, _ = parse_device(device)
+    if compiled == "compiled" and algorithm == "auto" and not spec.per_channel:
+        return "chunked" if kind == "cpu" else "associative"  # torch.compile cannot look into compiled code
+    return resolve_algorithm(spec, algorithm, kind)
+
+
 def prepare(
     spec: LayerSpec,
     params: dict[str, np.ndarray],
@@ -215,7 +223,9 @@ def prepare(
         return Prepared(call, None, None, {})
     start = time.perf_counter()
     if direction == "step" and where.type == "cuda":
-        return Prepared(_graph(call), None, time.perf_counter() - start, {})
+        with torch.cuda.device(where):
+            graph = _graph(call)
+        return Prepared(graph, None, time.perf_counter() - start, {})
     fast = torch.compile(call)
     synchronise(fast())
     return Prepared(fast, None, time.perf_counter() - start, {})

@@ -62,7 +62,8 @@ def scan(
     if z.is_cuda:
         from layers_torch import triton_kernels  # which needs a GPU to be of use
 
-        return triton_kernels.scan(lam, z, state, reverse)
+        with torch.cuda.device(z.device):
+            return triton_kernels.scan(lam, z, state, reverse)
     z = z.contiguous()
     x, carry = torch.empty_like(z), state.clone(memory_format=torch.contiguous_format)
     _scan(lam.contiguous(), z, x, carry, reverse)
@@ -119,7 +120,7 @@ def pieces(batch: int, length: int, reverse: bool) -> list[Piece]:
 
 def streams(u: torch.Tensor, lengths: Any, return_state: bool, first_gain: Any) -> bool:
     """Whether ``shared`` serves a call: not in mixed precision, nor where something happens at each sequence's end."""
-    if u.is_cuda or u.dtype not in NAMES or torch.is_autocast_enabled("cpu"):
+    if u.is_cuda or u.dtype not in NAMES:
         return False
     return lengths is None or not (return_state or first_gain is not None)
 
@@ -264,7 +265,7 @@ def _gradients(inputs: Any, edges: torch.Tensor, kept: Any, gradients: Any, reve
     return du, d_in, d_out, dD.sum(0), d_lam.sum(0).to(lam.dtype), d_start
 
 
-def _differentiable(inputs: Any, gradients: Any, reverse: bool) -> tuple[torch.Tensor, ...]:
+def _differentiable(inputs: Any, gradients: Any, reverse: bool) -> tuple[torch.Tensor | None, ...]:
     """The same in operations that torch can differentiate again."""
     from layers_torch.scan import planar_scan  # which calls this module
 
@@ -274,4 +275,11 @@ def _differentiable(inputs: Any, gradients: Any, reverse: bool) -> tuple[torch.T
     z = torch.cat([z[:, :-1], z[:, -1:] + added] if reverse else [z[:, :1] + added, z[:, 1:]], 1)
     x = planar_scan(lam, z, torch.zeros_like(start), reverse, "chunked")
     outputs = (project(x, W_out) + D * u, x[:, 0 if reverse else -1])
-    return torch.autograd.grad(outputs, inputs, gradients, create_graph=True, materialize_grads=True)
+    return gradients_again(outputs, inputs, gradients)
+
+
+def gradients_again(outputs: Any, inputs: Any, gradients: Any) -> tuple[torch.Tensor | None, ...]:
+    """Gradients that can be differentiated again, None for inputs that ask for none."""
+    wanted = [x for x in inputs if x.requires_grad]
+    found = iter(torch.autograd.grad(outputs, wanted, gradients, create_graph=True, allow_unused=True))
+    return tuple(next(found) if x.requires_grad else None for x in inputs)

@@ -63,7 +63,7 @@ def _lru(module: Any, d_model: int, states: int) -> Any:
 
 
 def _accelerated_scan(module: Any, d_model: int, states: int) -> Any:
-    """Its reference scan in torch, on gates spread over time; lengths must be powers of two."""
+    """Its reference scan in torch, on gates spread over time."""
     lam = torch.polar(torch.linspace(0.9, 0.999, states), torch.linspace(0, 3, states)).requires_grad_()
     W_in, W_out = (
         torch.full(shape, 0.01, requires_grad=True) for shape in ((d_model, 2 * states), (2 * states, d_model))

@@ -6,6 +6,8 @@ recurrence all features feed N states; in a per-channel one (S4D) each feature h
 Shapes: B batch, L time, H features, N complex states, M modes of a channel, P planar.
 """
 
+import functools
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -55,6 +57,23 @@ def coefficients(spec: LayerSpec, params: Params) -> Coefficients:
     return layer.coefficients(spec, params)
 
 
+def _own_precision(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Under torch's autocast inputs of float32 take its dtype, and what else is coarse is decided here."""
+
+    @functools.wraps(call)
+    def outside(spec: LayerSpec, params: Any, u: Any, *rest: Any, **options: Any) -> Any:
+        kind = device_kind(u)
+        if not torch.is_autocast_enabled(kind):
+            return call(spec, params, u, *rest, **options)
+        with torch.autocast(kind, enabled=False):
+            u = asarray(u)
+            u = u.to(torch.get_autocast_dtype(kind)) if u.dtype == torch.float32 else u
+            return call(spec, params, u, *rest, **options)
+
+    return outside
+
+
+@_own_precision
 def apply(
     spec: LayerSpec,
     params: Any,
@@ -93,6 +112,7 @@ def apply(
     return (y, last) if return_state else y
 
 
+@_own_precision
 def step(spec: LayerSpec, params: Any, u: Any, state: Any = None) -> Any:
     """One time step, as in autoregressive decoding.
 

@@ -37,9 +37,11 @@ def rotbench(*words, cwd, check=0, env=None):
     return done.stdout, done.stderr
 
 
-def listen_to_interrupts():
-    """In a child: a shell has its background jobs, and so all they start, ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+LISTENING = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.executable, sys.argv[1:])",
+    sys.executable,
+)
+"""A shell has its background jobs, and so all they start, ignore Ctrl-C: run a command that does not."""
 
 
 HUGE = "9" * 25
@@ -64,6 +66,13 @@ BAD = [
     (["speed", "--budget-s", "nan"], "budget_s must be a positive number"),
     (["speed", "--budget-s", "-1"], "budget_s must be a positive number"),
     (["speed", "--processes", "0"], "processes must be a positive integer"),
+    (["gpu-hours", "--task", ""], "no published recipe fits; tasks: lra-"),
+    (["gpu-hours", "--price", "-3"], "--price must be a number from 0, got -3"),
+    (["gpu-hours", "--price", "nan"], "--price must be a number from 0, got nan"),
+    (["choice", "--direction", "step"], "direction step has no algorithm to choose"),
+    (["choice", "--algorithm", "fft"], "No such option: --algorithm"),
+    (["limits", "--device", "cuda"], "No such option: --device"),
+    (["speed", "--memory-limit", "8"], "memory_limit must be at least 512MiB"),
     (["speed", "--memory-limit", "much"], "memory_limit must be a size such as 8GiB"),
     (["speed", "--precision", "fp8"], "unknown precision 'fp8'; known: fp32, tf32, bf16"),
     (["speed", "--match", "size"], "match in command line: input should be 'none', 'state'"),
@@ -198,7 +207,7 @@ def test_a_sweep_from_a_file_and_its_plan(tmp_path):
 @needs_framework
 def test_inline_measures_in_this_process(tmp_path):
     out, _ = rotbench("speed", "--layer", "lru", "--seq-len", "8", *QUICK, "--inline", cwd=tmp_path)
-    assert "1 rows" in out
+    assert "1 row " in out
 
 
 @needs_framework
@@ -222,13 +231,12 @@ def test_memory_that_runs_out_skips_larger_cells(tmp_path):
 def test_interrupt_keeps_what_is_finished(tmp_path):
     words = ["speed", "--layer", "lru", "--seq-len", "1:300:+1", *SMALL, "--budget-s", "0.05", "--processes", "1"]
     running = subprocess.Popen(
-        [sys.executable, str(ROOT / "cli.py"), *words],
+        [sys.executable, "-c", *LISTENING, str(ROOT / "cli.py"), *words],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=listen_to_interrupts,
     )
     for line in running.stderr:
         if line.startswith("[2/"):
@@ -250,7 +258,6 @@ def test_interrupt_ends_verify_at_once(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=listen_to_interrupts,
     )
     time.sleep(3)
     below = descendants(running.pid)
@@ -277,7 +284,7 @@ def test_what_lies_in_the_working_directory_is_not_imported(tmp_path):
     for name in ("benchmark/__init__.py", "random.py", "numpy.py"):
         (tmp_path / name).write_text("raise SystemExit('imported from the working directory')\n")
     out, _ = rotbench("speed", "--layer", "lru", "--seq-len", "8", *QUICK, cwd=tmp_path)
-    assert "1 rows" in out
+    assert "1 row " in out
     rotbench("doctor", cwd=tmp_path)
 
 
@@ -346,13 +353,13 @@ def test_train_and_its_row(tmp_path):
     words = ["--layer", "lru", "--epochs", "1", "--d-model", "8", "--d-state", "8", "--depth", "1"]
     out, _ = rotbench("train", "digits", *words, "--framework", FRAMEWORK, "--out", "here", cwd=tmp_path)
     assert "digits" in out
-    assert "1 rows in here/cells" in out
+    assert "1 row in here/cells" in out
     from benchmark.store import files
 
     (row,) = files.read([tmp_path / "here"]).rows
     assert (row.metric, row.task, row.layer) == ("train", "digits", "lru")
     assert 0 <= row.test_accuracy <= 1
-    assert row.device_hours == row.train_wall_s / 3600
+    assert row.train_wall_s == row.device_hours * 3600
     assert len(row.detail["history"]["step_loss"]) == 25
     assert row.recipe.epochs == 1
 
@@ -362,7 +369,7 @@ def test_verify_one_layer_in_one_framework(tmp_path):
     out, _ = rotbench(
         "verify", "--quick", "--layer", "lru", "--framework", FRAMEWORK, "--dtype", "float64", cwd=tmp_path
     )
-    assert "16 checks passed" in out  # 2 variants, 4 algorithms, values and gradients
+    assert "20 checks passed" in out  # 2 variants, 4 algorithms, values and gradients
 
 
 @needs_framework
@@ -377,6 +384,25 @@ def test_verify_fails_with_exit_1_where_the_math_is_wrong(tmp_path):
     assert "FAILED" in out
     assert "checks failed" in out
     assert "values differ by" in out
+
+
+@needs_framework
+def test_a_step_is_measured_and_counted(tmp_path):
+    words = ["--layer", "lru,s4d", *QUICK, "--direction", "step"]
+    out, _ = rotbench("speed", *words, "--json", cwd=tmp_path)
+    rows = json.loads(out)
+    assert len(rows) == 2
+    assert all(row["flops"] > 0 and row["median_ms"] > 0 and "seq_len" not in row for row in rows)
+    out, _ = rotbench("flops", "--layer", "lru", *SMALL, "--direction", "step", cwd=tmp_path)
+    assert "step" in out
+
+
+@needs_framework
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    env = {"XDG_CACHE_HOME": str(tmp_path / "file")}
+    out, _ = rotbench("speed", "--layer", "lru", "--seq-len", "8", *QUICK, cwd=tmp_path, env=env)
+    assert "1 row " in out
 
 
 def in_terminal(*words, cwd, env):
@@ -420,7 +446,7 @@ def test_every_layer_learns_the_digits(framework, tmp_path):
     rows = json.loads(out)
     assert {row["layer"] for row in rows} == set(LAYERS)
     assert all(row["test_accuracy"] >= 0.97 for row in rows)
-    assert all(row["train_wall_s"] < 180 for row in rows)
+    assert all(row["device_hours"] * 3600 < 180 for row in rows)
 
 
 @pytest.mark.full

@@ -279,6 +279,18 @@ def test_a_flusher_and_ceilings_run(framework):
 
 
 @pytest.mark.skipif("jax" not in INSTALLED, reason="torch is eager by default")
+@pytest.mark.parametrize("framework", INSTALLED)
+def test_the_algorithm_of_a_call(framework):
+    device = backends.device(framework)
+    lru, s4d = LAYERS["lru"](d_model=2, d_state=2), LAYERS["s4d"](d_model=2, d_state=2)
+    assert device.resolve_call(lru, "auto", "cpu", "default") == "fused"
+    assert device.resolve_call(s4d, "auto", "cpu", "compiled") == "fft"
+    assert device.resolve_call(lru, "auto", "cpu", "compiled") == {"torch": "chunked", "jax": "fused"}[framework]
+    for name in ("auto", "fft"):
+        whole, first = (device.resolve_call(lru, name, place, "default") for place in ("cuda", "cuda:1"))
+        assert whole == first
+
+
 def test_jax_compiles_unless_told_not_to():
     assert prepared("jax", length=10).compile_s > 0
     eager = prepared("jax", length=10, compiled="eager")

@@ -243,16 +243,50 @@ def test_below_float32_only_the_projections_are_coarse(layer, framework, dtype):
 
 
 @pytest.mark.skipif("torch" not in INSTALLED, reason="torch's automatic mixed precision")
-def test_autocast_leaves_the_recurrence_in_float32():
+@pytest.mark.parametrize("layer", LAYERS)
+def test_autocast_leaves_coefficients_and_recurrence_in_float32(layer):
     import torch
 
-    spec = LAYERS["lru"](d_model=4, d_state=4)
+    spec = LAYERS[layer](d_model=4, **next(iter(LAYERS[layer].examples.values())))
     u = torch.randn(2, 40, 4, requires_grad=True)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        y = layers("torch").Layer(spec)(u)
-    y.float().sum().backward()
-    assert relative(y.detach().float(), reference.apply(spec, spec.init(0), u.detach().numpy())) < 3e-2
-    assert torch.isfinite(u.grad).all()
+    expected = reference.apply(spec, spec.init(0), u.detach().numpy())
+    for algorithm in algorithms_of(spec):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y, state = layers("torch").Layer(spec)(u, algorithm=algorithm, return_state=True)
+            y_t, _ = layers("torch").step(spec, spec.init(0), u[:, 0])
+        y.float().sum().backward()
+        assert (y.dtype, y_t.dtype, state.dtype) == (torch.bfloat16, torch.bfloat16, torch.complex64)
+        assert relative(y.detach().float(), expected) < 3e-2
+        assert torch.isfinite(u.grad).all()
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's second derivatives")
+@pytest.mark.parametrize("of_inputs", [False, True])
+@pytest.mark.parametrize("layer", LAYERS)
+def test_second_derivatives_of_a_layer_as_it_is_used(layer, of_inputs):
+    """A penalty on gradients, by auto and by another algorithm, whether or not the inputs ask for gradients."""
+    import torch
+
+    spec = LAYERS[layer](d_model=3, **next(iter(LAYERS[layer].examples.values())))
+    found = []
+    for algorithm in ("auto", "sequential"):
+        u = torch.ones(1, 6, 3, dtype=torch.float64, requires_grad=of_inputs)
+        made = layers("torch").Layer(spec).double()
+        first = torch.autograd.grad(
+            (made(u, algorithm=algorithm) ** 2).sum(), made.C_re if layer != "rotrnn" else made.C, create_graph=True
+        )
+        (first[0] ** 2).sum().backward()
+        found.append(made.D.grad if made.D.grad is not None else torch.zeros(3))
+        found.append((made.B if layer == "rotrnn" else made.C_re if layer == "s4d" else made.B_re).grad)
+    assert relative(found[1], found[3].numpy()) < 1e-9
+
+
+@pytest.mark.parametrize("framework", INSTALLED)
+def test_inputs_of_16_bits_are_widened_where_they_must_be_complex(framework):
+    array = import_module(f"layers_{framework}.array")
+    lam, v = np.array([0.5 + 0j], np.complex64), np.ones((1, 3, 1), np.float32)
+    coarse = array.asarray(v, dtype=array.dtype_of("bfloat16"))
+    assert relative(array.to_numpy(layers(framework).scan(lam, coarse)), np.array([[[1], [1.5], [1.75]]])) < 1e-6
 
 
 @pytest.mark.skipif("torch" not in INSTALLED, reason="torch convolves some sequences at a time")

@@ -52,7 +52,6 @@ def training(**changes):
         "seq_len": None,
         "direction": None,
         "test_accuracy": 0.975,
-        "train_wall_s": 36.0,
         "device_hours": 0.01,
         "detail": {
             "history": {
@@ -139,7 +138,7 @@ def test_what_is_left_out_is_said():
     assert narrow.columns == ["name", "value"]
     assert natural_width(narrow) <= 45
     assert narrow.notes[:2] == [
-        "Left out for want of room: extra; they are in the results and the report.",
+        "Left out for want of room: extra; a wider terminal shows them.",
         "In all rows: same x.",
     ]
     assert narrowed(WIDE, 200) == WIDE

@@ -1,12 +1,12 @@
 """Commands that measure what the layers should reach: marks, the choice of auto, public implementations."""
 
-from benchmark.commands.options import RUNS, Again, Folder, Json, Retry, Wait, with_settings
+from benchmark.commands.options import EFFORT, RUNS, Again, Folder, Json, Retry, Wait, with_settings
 from benchmark.commands.running import effort_of, measure_and_show, run
 from benchmark.console import CHECK_FAILED, OK, finish, leave, rows_as_json, show, show_json
 from benchmark.sweeps.config import Resolved
 
 
-@with_settings()
+@with_settings(only=("framework", *EFFORT))
 def limits(
     resolved: Resolved,
     out: Folder = RUNS,
@@ -31,7 +31,7 @@ def limits(
     leave(CHECK_FAILED if any(r.verdict != "reached" for r in found) else OK)
 
 
-@with_settings()
+@with_settings(without=("algorithm",))
 def choice(
     resolved: Resolved,
     out: Folder = RUNS,
@@ -40,7 +40,7 @@ def choice(
     again: Again = False,
     retry: Retry = [],
 ) -> None:
-    """Time auto against every algorithm that it could have chosen, over a sweep's axes; exit 1 where it chose badly."""
+    """Time auto against every algorithm that it could have chosen; exit 1 where it takes over 1.05 times the best."""
     from benchmark.reports.limits import choices, choices_table
     from benchmark.sweeps.limits import choice_cells
 
@@ -52,7 +52,7 @@ def choice(
     leave(CHECK_FAILED if any(c.verdict == "missed" for c in found) else OK)
 
 
-@with_settings(batch=["4"])
+@with_settings(only=("seq_len", "batch", *EFFORT), batch=["4"])
 def peers(
     resolved: Resolved,
     out: Folder = RUNS,
@@ -67,6 +67,6 @@ def peers(
     from benchmark.sweeps.limits import peer_cells
 
     sweep = resolved.sweep
-    (seq_len, *_), (batch, *_) = numbers("seq-len", sweep.seq_len), numbers("batch", sweep.batch)
-    cells = peer_cells(seq_len, batch, sweep.threads)
+    lengths, batches = numbers("seq-len", sweep.seq_len), numbers("batch", sweep.batch)
+    cells = [cell for L in lengths for B in batches for cell in peer_cells(L, B, sweep.threads)]
     measure_and_show(cells, out, effort_of(sweep, again=again, retry=retry), wait, json, peers_table)

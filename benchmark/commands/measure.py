@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchmark.commands.options import (
+    EFFORT,
     RUNS,
     Again,
     FailFast,
@@ -128,7 +129,7 @@ def flops(
         show(table)
 
 
-@with_settings()
+@with_settings(only=("framework", "dtype", "precision", "device", *EFFORT))
 def roofline(
     resolved: Resolved, out: Folder = RUNS, json: Json = False, wait: Wait = False, again: Again = False
 ) -> None:
@@ -141,7 +142,7 @@ def roofline(
     )
 
 
-@with_settings()
+@with_settings(only=("layer", "framework", "precision", "device", "seed", *EFFORT))
 def gpu_hours(
     resolved: Resolved,
     task: Annotated[Words, typer.Option("--task", help="Published recipes: lra-listops, ..., or all.")] = ["all"],
@@ -156,8 +157,9 @@ def gpu_hours(
     """Measure training steps of published recipes and project device-hours; and list those that were measured."""
     from benchmark.reports.hours import hours_as_json, hours_tables
     from benchmark.store import files
-    from benchmark.sweeps.hours import step_cells
+    from benchmark.sweeps.hours import check_price, step_cells
 
+    check_price(price)
     cells = step_cells(resolved.sweep, task, examples)
     rows = run(cells, out, effort_of(resolved.sweep, again=again, retry=retry), wait)
     known = [row for row in files.read([out]).rows if row.metric == "train"]

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_origin
 
@@ -27,19 +27,25 @@ RUNS = Path("results/runs")
 Command = Callable[..., None]
 
 
-def with_settings(**base: Any) -> Callable[[Command], Command]:
+EFFORT = ("threads", "processes", "budget_s", "target", "timeout_s", "memory_limit", "start")
+"""Settings that say how hard to try, not what to measure."""
+
+
+def with_settings(only: Iterable[str] = (), without: Iterable[str] = (), **base: Any) -> Callable[[Command], Command]:
     """Give a command every setting of a sweep as an option, with --preset and --config.
 
-    The function gets them as ``resolved``; ``base`` holds defaults of its own.
+    The function gets them as ``resolved``; ``base`` holds defaults of its own. ``only`` names the
+    settings that the command heeds, all if empty, and ``without`` those that it does not.
     """
-    added = {"preset": _preset_option(), "config": _config_option(), **_setting_options(base)}
+    heeded = [name for name in Sweep.model_fields if (not only or name in only) and name not in without]
+    options = {name: option for name, option in _setting_options(base).items() if name in heeded}
+    added = {"preset": _preset_option(), "config": _config_option(), **options}
 
     def register(function: Command) -> Command:
         @functools.wraps(function)
         def command(**given: Any) -> None:
             preset, file = given.pop("preset"), given.pop("config")
-            values = [given.pop(option) for option in Sweep.model_fields]
-            named = zip(Sweep.names(), values, strict=True)
+            named = [(Sweep.model_fields[name].alias or name, given.pop(name)) for name in heeded]
             overrides = {name: value for name, value in named if value not in (None, [])}
             function(resolved=resolve(overrides, preset, file, base), **given)
 

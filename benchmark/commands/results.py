@@ -81,8 +81,14 @@ def results_prune(
     from benchmark.store.maintenance import prune
     from benchmark.sweeps.grid import words
 
+    count = 0
     for path, why in prune(results, words(status), yes):
         say(f"{'deleted' if yes else 'would delete'} {path}: {why}")
+        count += 1
+    if not count:
+        say("nothing to delete")
+    elif not yes:
+        say(f"{count} files; --yes deletes them")
 
 
 @config_app.command("show")

@@ -5,6 +5,7 @@ from typing import Any
 
 from benchmark.reports import numbers as n
 from benchmark.store.row import Row
+from benchmark.sweeps.cell import Cell
 
 MINOR = ("dtype", "device", "compiled", "precision", "threads", "cache", "mode", "seed", "replicate")
 """Axes that have no column of their own in most tables."""
@@ -27,6 +28,17 @@ def variants(rows: Sequence[Row], more: Iterable[str] = ()) -> dict[str, str]:
     return found
 
 
+def common(rows: Sequence[Row]) -> str:
+    """The minor axes that have one value in all rows, other than the default, as ``name=value`` words."""
+    found = []
+    for name in MINOR:
+        values = {_plain(getattr(row, name)) for row in rows}
+        if len(values) == 1 and not Cell.model_fields[name].is_required():
+            value = values.pop()
+            found += [f"{name}={value}"] if value != _plain(Cell.model_fields[name].default) else []
+    return ", ".join(found)
+
+
 def _differing_options(rows: Sequence[Row]) -> list[str]:
     names = dict.fromkeys(name for row in rows for name in row.options)
     return [name for name in names if len({str(row.options.get(name)) for row in rows}) > 1]
@@ -44,8 +56,8 @@ def layer(row: Row) -> str:
 
 
 def algorithm(row: Row) -> str:
-    """The algorithm that ran, marked where it was chosen by ``auto``; a machine's ceiling has none."""
-    if row.metric == "roofline":
+    """The algorithm that ran, marked where it was chosen by ``auto``; a ceiling, a floor and a peer have none."""
+    if row.metric == "roofline" or row.subject not in {"layer", "scan"}:
         return n.MISSING
     if row.algorithm_run is None or row.algorithm_run == row.algorithm:
         return row.algorithm

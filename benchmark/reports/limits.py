@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from benchmark.metrics.statistics import Interval, ratio_interval
 from benchmark.reports import numbers as n
-from benchmark.reports.labels import algorithm
+from benchmark.reports.labels import algorithm, variants
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
 from benchmark.sweeps.limits import Mark
@@ -114,7 +114,8 @@ def choices(rows: Sequence[Row]) -> list[Choice]:
 def choices_table(found: Sequence[Choice]) -> Table:
     """One line an ``auto``, the worst first."""
     names = ["layer", "framework", "direction", "length", "auto", "auto ms", "fastest", "fastest ms"]
-    names += ["auto / fastest", "95 % interval", "verdict"]
+    names += ["auto / fastest", "95 % interval", "variant", "verdict"]
+    words = variants([c.auto for c in found], ("batch", "d_model", "d_state"))
     lines = [
         [
             c.auto.layer,
@@ -127,6 +128,7 @@ def choices_table(found: Sequence[Choice]) -> Table:
             n.significant(c.best.median_ms),
             n.significant(c.ratio.median),
             n.interval(c.ratio.low, c.ratio.high),
+            words[c.auto.cell_id],
             c.verdict,
         ]
         for c in sorted(found, key=lambda c: -c.ratio.median)
@@ -141,18 +143,22 @@ def choices_table(found: Sequence[Choice]) -> Table:
 
 def peers_table(rows: Sequence[Row]) -> Table:
     """Each public implementation against our layer in the same direction."""
-    ours = {(r.layer, r.direction): r for r in rows if r.subject == "layer" and r.status == "ok"}
-    names = ["implementation", "direction", "median ms", "ours", "ours ms", "theirs / ours", "95 % interval"]
+
+    def key(row: Row) -> tuple[str | int | None, ...]:
+        return row.layer, row.direction, row.seq_len, row.batch
+
+    ours = {key(row): row for row in rows if row.subject == "layer" and row.status == "ok"}
+    names = ["implementation", "direction", "length", "batch", "median ms", "ours", "ours ms"]
+    names += ["theirs / ours", "95 % interval"]
     lines = []
     for r in rows:
-        mine = ours.get((r.layer, r.direction))
+        mine = ours.get(key(r))
         if r.subject == "layer" or r.status != "ok" or mine is None:
             continue
         ratio = ratio_interval(r.process_medians_ms or [], mine.process_medians_ms or [])
-        ran = f"{mine.layer} ({algorithm(mine)})"
-        times = [n.significant(r.median_ms), ran, n.significant(mine.median_ms)]
-        lines.append(
-            [r.subject, r.direction or "", *times, n.significant(ratio.median), n.interval(ratio.low, ratio.high)]
-        )
+        call = [r.subject, r.direction or n.MISSING, n.count(r.seq_len), n.count(r.batch)]
+        times = [n.significant(r.median_ms), f"{mine.layer} ({algorithm(mine)})", n.significant(mine.median_ms)]
+        lines.append([*call, *times, n.significant(ratio.median), n.interval(ratio.low, ratio.high)])
     note = "Equal complex states and features; initial values are each implementation's own."
-    return Table("Public implementations against ours", names, lines, frozenset({*names[2:3], *names[4:]}), [note])
+    numeric = frozenset(names) - {"implementation", "direction", "ours"}
+    return Table("Public implementations against ours", names, lines, numeric, [note], ("batch",))

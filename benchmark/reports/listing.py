@@ -12,6 +12,9 @@ from benchmark.reports.tables import Table, to_markdown
 from benchmark.spec.errors import UserError, unknown
 from benchmark.store.row import Row
 
+SHORT_ID = 8
+"""Digits of an id in lists: enough to tell cells apart, and to name one by."""
+
 FORMS = ("csv", "json", "md")
 
 
@@ -22,7 +25,7 @@ def row_table(rows: Sequence[Row]) -> Table:
     names += ["median ms", "variant", "status"]
     lines = [
         [
-            row.cell_id,
+            row.cell_id[:SHORT_ID],
             row.created_at.strftime("%Y-%m-%d %H:%M"),
             row.metric,
             layer(row),

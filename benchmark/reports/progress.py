@@ -30,8 +30,13 @@ def _result(row: Row) -> str:
 
 def _warning(row: Row) -> str:
     """The first warning of any process, if there is one."""
-    said = [word for words in _lists(row.detail.get("warnings", [])) for word in words]
+    said = warnings_of(row)
     return f" ({said[0]})" if said else ""
+
+
+def warnings_of(row: Row) -> list[str]:
+    """The warnings of all processes of a row."""
+    return [word for words in _lists(row.detail.get("warnings", [])) for word in words]
 
 
 def _lists(value: list[object]) -> list[list[str]]:

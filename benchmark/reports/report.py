@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmark.reports import numbers as n
 from benchmark.reports.labels import algorithm, variants
+from benchmark.reports.progress import warnings_of
 from benchmark.reports.results import (
     cost_table,
     failure_table,
@@ -102,10 +103,20 @@ def _caveats(rows: Sequence[Row], last: Sequence[Row], bad: Sequence[tuple[Path,
         said.append("Times and device-hours on cpu are those of the processor named below, not of a GPU.")
     if len(rows) > len(last):
         said.append(f"{len(rows) - len(last)} older rows of cells that were measured again are left out.")
+    said += _warnings(last)
     dirty = {r.cell_id for r in last if r.environment.get("dirty")}
     if dirty:
         said.append(f"{len(dirty)} cells were measured on a tree that differed from its commit.")
     return [*said, *(f"{path} could not be read and is left out: {reason}" for path, reason in bad)]
+
+
+def _warnings(rows: Sequence[Row]) -> list[str]:
+    """What disturbed measurements, and how many."""
+    counts: dict[str, int] = {}
+    for r in rows:
+        for text in {word.split(" (")[0] for word in warnings_of(r)}:
+            counts[text] = counts.get(text, 0) + 1
+    return [f"In {count} of {len(rows)} cells {text}." for text, count in counts.items()]
 
 
 def _machines(rows: Sequence[Row]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from benchmark.reports import numbers as n
-from benchmark.reports.labels import algorithm, layer, variants
+from benchmark.reports.labels import algorithm, common, layer, variants
 from benchmark.reports.roofline import Ceilings, Share, share
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
@@ -28,6 +28,8 @@ def table_of(
 ) -> Table:
     """A table with one line a row, and a column ``variant`` if rows would look alike without it."""
     words = variants(rows)
+    if shared := common(rows):
+        notes = [f"All rows: {shared}.", *notes]
     if any(words.values()):
         columns = [*columns[:-1], Column("variant", lambda row: words[row.cell_id], False), columns[-1]]
     return Table(
@@ -102,9 +104,7 @@ def speed_table(rows: Sequence[Row], title: str = "Speed", ceilings: Ceilings | 
     notes = [
         "state: real numbers carried from step to step. GFLOP/s: analytic FLOPs over the median (docs/costs.md). "
         "gate error: relative, of a small call against the oracle, before timing.",
-        f"95 % interval: Student's over the medians of {'/'.join(map(str, processes))} processes."
-        if max(processes, default=1) > 1
-        else "95 % interval: of the median within the one process that was run; spread between processes is not in it.",
+        *_interval_notes(processes),
     ]
     if shares:
         notes.append(
@@ -127,6 +127,16 @@ def speed_table(rows: Sequence[Row], title: str = "Speed", ceilings: Ceilings | 
         "variant",
     )
     return table_of(title, by_size(rows), [*SPEED[:-1], *_share_columns(shares), STATUS], notes, optional)
+
+
+def _interval_notes(processes: Sequence[int]) -> list[str]:
+    """How the intervals of rows of so many processes came about."""
+    several = [str(count) for count in processes if count > 1]
+    notes = [f"95 % interval: Student's over the medians of {' or '.join(several)} processes."] if several else []
+    if 1 in processes or not processes:
+        rows = "of rows of one process" if several else "one process was run"
+        notes.append(f"95 % interval, {rows}: of its median, by bootstrap; spread between processes is not in it.")
+    return notes
 
 
 def _share_columns(shares: dict[str, Share]) -> list[Column]:
@@ -216,4 +226,6 @@ def failure_table(rows: Sequence[Row], title: str = "Cells without a result") ->
         for r in failed
     ]
     names = ["status", "metric", "layer", "framework", "algorithm", "direction", "length or task", "variant", "reason"]
-    return Table(title, names, lines, optional=("variant", "metric", "direction", "algorithm"))
+    again = ",".join(dict.fromkeys(r.status for r in failed))
+    notes = [f"The same command leaves these as they are; with --retry {again} it measures them again."]
+    return Table(title, names, lines, notes=notes, optional=("variant", "metric", "direction", "algorithm"))

@@ -65,7 +65,8 @@ def narrowed(table: Table, width: int) -> Table:
     same, missing = [], []
     for name in [*table.columns]:
         if natural_width(table) > width and len(table.rows) > 1 and len(values := set(column(table, name))) == 1:
-            same.append(f"{name} {values.pop()}")
+            if value := values.pop():
+                same.append(f"{name} {value}")
             table = without(table, name)
     for name in table.optional:
         if natural_width(table) > width and name in table.columns:
@@ -75,7 +76,7 @@ def narrowed(table: Table, width: int) -> Table:
     if same:
         notes.insert(0, f"In all rows: {', '.join(same)}.")
     if missing:
-        notes.insert(0, f"Left out for want of room: {', '.join(missing)}; they are in the results and the report.")
+        notes.insert(0, f"Left out for want of room: {', '.join(missing)}; a wider terminal shows them.")
     return replace(table, notes=notes)
 
 

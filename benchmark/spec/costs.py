@@ -43,12 +43,12 @@ def flops(spec: "LayerSpec", seq_len: int, batch: int, algorithm: str, direction
         UserError: for an unknown algorithm or direction.
     """
     check_algorithm(algorithm, algorithms_of(spec), spec.name)
-    if algorithm == "auto":
-        raise UserError("FLOPs are those of an algorithm; 'auto' names none: resolve it for the framework first")
     if direction not in DIRECTIONS:
         raise unknown("direction", direction, DIRECTIONS)
     if direction == "step":
-        return _step_terms(spec, batch)
+        return _step_terms(spec, batch)  # the same whatever the algorithm
+    if algorithm == "auto":
+        raise UserError("FLOPs are those of an algorithm; 'auto' names none: resolve it for the framework first")
     terms = dict(spec.coefficient_flops)
     make = _channel_terms if spec.per_channel else _shared_terms
     for name, (forward, backward) in make(spec, batch, seq_len, algorithm).items():

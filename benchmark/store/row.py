@@ -55,7 +55,6 @@ class Row(Cell):
     energy_j: float | None = None
 
     test_accuracy: float | None = None
-    train_wall_s: float | None = None
     device_hours: float | None = None
 
     detail: dict[str, Any] = Field(default_factory=dict)
@@ -70,6 +69,11 @@ class Row(Cell):
     def tokens_per_s(self) -> float | None:
         """Steps of all sequences that one second gets through, at the median."""
         return self.tokens / (self.median_ms / 1000) if self.median_ms else None
+
+    @property
+    def train_wall_s(self) -> float | None:
+        """Seconds of a training, on one device."""
+        return self.device_hours * 3600 if self.device_hours is not None else None
 
     @property
     def flops_per_s(self) -> float | None:

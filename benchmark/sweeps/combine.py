@@ -44,9 +44,7 @@ def row_of(cell: Cell, outcomes: list[Outcome], environment: dict[str, Any]) -> 
     results = [outcome.result or {} for outcome in outcomes]
     fields |= {name: results[0][name] for name in SHARED if results[0].get(name) is not None}
     fields |= {name: max(v) for name in LARGEST if (v := _values(results, name))}
-    fields |= {
-        name: value for name, value in results[0].items() if name in {"train_wall_s", "device_hours", "energy_j"}
-    }
+    fields |= {name: value for name, value in results[0].items() if name in {"device_hours", "energy_j"}}
     if compile_s := _values(results, "compile_s"):
         fields["compile_s"] = float(np.median(compile_s))
     if any("samples_ms" in result for result in results):

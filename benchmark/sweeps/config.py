@@ -32,7 +32,7 @@ class Sweep(BaseModel):
     layer: Words = Field(["all"], description="A layer, several, or all; see rotbench list.")
     framework: Words = Field(["all"], description="torch, jax, or all that are installed.")
     algorithm: Words = Field(
-        ["auto"], description="auto, sequential, associative, chunked, fft; some layers have more."
+        ["auto"], description="auto, sequential, associative, chunked, fft, fused; for s4d vandermonde too."
     )
     seq_len: Words = Field(["1024"], description="Lengths: 1024, lists, ranges 1024:65536:x2 or 100:500:+100.")
     batch: Words = Field(["8"], description="Sequences at once.")
@@ -147,7 +147,9 @@ def read_table(data: bytes, origin: str) -> dict[str, Any]:
         text = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{origin} is not TOML: {error}") from None
-    table = text.get("sweep", {})
+    if "sweep" not in text:
+        raise UserError(f"{origin} has no table [sweep], in which settings stand")
+    table = text["sweep"]
     if not isinstance(table, dict):
         raise UserError(f"{origin}: [sweep] must be a table")
     return table

@@ -1,5 +1,6 @@
 """The gate before a measurement: the very call that is timed, at a small size, against the oracle."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -45,10 +46,11 @@ def passed(cell: Cell, algorithm: str) -> float:
         return float(path.read_text())
     except (OSError, ValueError):
         error = measured(cell, algorithm)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_suffix(f".{os.getpid()}")
-    staged.write_text(repr(error))
-    staged.replace(path)
+    with contextlib.suppress(OSError):  # where nothing can be kept it is measured again
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staged = path.with_suffix(f".{os.getpid()}")
+        staged.write_text(repr(error))
+        staged.replace(path)
     return error
 
 

@@ -1,5 +1,6 @@
 """Cells that time one training step of a published recipe."""
 
+import math
 from collections.abc import Iterable
 
 from benchmark.spec import UserError
@@ -33,11 +34,20 @@ def step_cells(sweep: Sweep, tasks: Iterable[str], examples: int = 0) -> list[Ce
         precision=each("precision", sweep.precision, PRECISIONS),
     )
     shared = {"device": sweep.device, "threads": check_threads(sweep.threads), "seed": check_seed(sweep.seed)}
-    return [
+    cells = [
         _cell(published(values["task"])[values["layer"]], examples, shared | values)
         for values in axes
         if values["layer"] in published(values["task"])
     ]
+    if not cells:
+        raise UserError(f"no published recipe fits; tasks: {', '.join(RECIPES)}, or all")
+    return cells
+
+
+def check_price(price: float | None) -> None:
+    """Raise UserError for what is no price."""
+    if price is not None and not (math.isfinite(price) and price >= 0):
+        raise UserError(f"--price must be a number from 0, got {price}")
 
 
 def _cell(found: Published, examples: int, values: dict[str, object]) -> Cell:

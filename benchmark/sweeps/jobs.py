@@ -114,7 +114,7 @@ def _opened(cell: Cell) -> tuple[Any, str, float | None, Result]:
     device.set_precision(cell.precision, cell.device)
     algorithm = _algorithm(cell)
     error = gate.passed(cell, algorithm) if cell.subject == "layer" else None
-    terms = cell.spec.flops(cell.seq_len or 1, cell.batch, algorithm, cell.direction or "forward")
+    terms = cell.spec.flops(cell.seq_len or 1, cell.batch, _counted(algorithm), cell.direction or "forward")
     call = cell.seq_len or 1, cell.batch, cell.direction or "forward"
     traffic = cell.spec.traffic_bytes(*call, item_bytes(cell.dtype))
     nvml = nvml_of(cell.device)
@@ -130,6 +130,11 @@ def _opened(cell: Cell) -> tuple[Any, str, float | None, Result]:
     return device, algorithm, error, {"algorithm_run": algorithm, "flops": flops, "detail": detail}
 
 
+def _counted(algorithm: str) -> str:
+    """An algorithm that has FLOPs; a subject without one has none of its own."""
+    return "sequential" if algorithm == "auto" else algorithm
+
+
 def precision_of(cell: Cell) -> str:
     """What runs in which precision."""
     if cell.dtype in HALVES:
@@ -140,7 +145,10 @@ def precision_of(cell: Cell) -> str:
 def _algorithm(cell: Cell) -> str:
     if cell.direction == "step":
         return "auto"
-    found: str = backends.layers(cell.framework).resolve_algorithm(cell.spec, cell.algorithm, cell.device)
+    if cell.subject not in {"layer", "scan"}:
+        return cell.algorithm
+    device = backends.device(cell.framework)
+    found: str = device.resolve_call(cell.spec, cell.algorithm, cell.device, cell.compiled)
     return found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from benchmark.spec import LAYERS
+from benchmark.spec import LAYERS, UserError
 from benchmark.spec.algorithms import algorithms_of
 from benchmark.spec.costs import DIRECTIONS
 from benchmark.sweeps.cell import Cell
@@ -101,6 +101,8 @@ def choice_cells(sweep: Sweep) -> list[Cell]:
         UserError: for the first value that cannot be served.
     """
     directions = [name for name in each("direction", sweep.direction, DIRECTIONS) if name != "step"]
+    if not directions:
+        raise UserError("direction step has no algorithm to choose; take forward or forward+backward")
     cells = []
     for layer in layer_names(sweep.layer):
         known = algorithms_of(LAYERS[layer](d_model=H, d_state=STATES[layer]))

@@ -17,6 +17,7 @@ from benchmark.sweeps.config import Sweep
 from benchmark.sweeps.grid import numbers, options, product, words
 from benchmark.sweeps.process import PROBE, Limits, Pool, worker_environment
 
+LEAST_MEMORY = 512 << 20
 UNITS = {"": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -95,8 +96,9 @@ def parse_bytes(text: str) -> int | None:
         size = float(number) * UNITS[unit.strip()]
     except (ValueError, KeyError):
         raise UserError(f"memory_limit must be a size such as 8GiB, or none, got {text!r}") from None
-    if not (math.isfinite(size) and size >= 1):
-        raise UserError(f"memory_limit must be positive, got {text!r}")
+    if not (math.isfinite(size) and size >= LEAST_MEMORY):
+        least = f"{LEAST_MEMORY >> 20}MiB, what a process needs to start"
+        raise UserError(f"memory_limit must be at least {least}; got {text!r}")
     return int(size)
 
 

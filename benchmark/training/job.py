@@ -57,7 +57,6 @@ def train(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
         "algorithm_run": backends.layers(cell.framework).resolve_algorithm(model.layer, cell.algorithm, cell.device),
         "model_param_count": model.param_count,
         "test_accuracy": history.test_accuracy,
-        "train_wall_s": wall_s,
         "device_hours": wall_s / 3600,
         "rss_peak_bytes": memory.rss_peak_bytes(),
         "energy_j": meter.result.joules,
