@@ -50,6 +50,9 @@ def test_every_cell_gets_its_processes_and_one_row(scripted, tmp_path):
     assert len(visits) == 6
     assert [row.seq_len for row in rows] == [8, 16]
     assert all(row.process_medians_ms == [1, 2, 3] for row in rows)
+    starts = [start for row in rows for start in row.environment["process_started_s"]]
+    assert len(starts) == 6
+    assert all(a <= b for row in rows for a, b in itertools.pairwise(row.environment["process_started_s"]))
     assert len(list((tmp_path / "cells").glob("*.parquet"))) == 2
 
 

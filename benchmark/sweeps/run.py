@@ -2,6 +2,7 @@
 
 import random
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,6 +86,7 @@ class SweepRun:
         self.folder, self.effort, self.watcher = folder, effort, watcher
         self.environment = environment() | {"start": "inline" if effort.inline else effort.start}
         self.outcomes: dict[str, list[Outcome]] = {}
+        self.started_s: dict[str, list[float]] = {}
         self.rows: dict[str, Row] = {}
         self.exhausted: list[Cell] = []
 
@@ -98,6 +100,7 @@ class SweepRun:
             self.finish(combine.skipped(cell, reason, self.record(cell)))
             return
         outcomes = self.outcomes.setdefault(cell.id, [])
+        self.started_s.setdefault(cell.id, []).append(time.time())
         outcomes.append(self.too_large(cell) or self.run(cell, pool))
         if outcomes[-1].status != "ok" or len(outcomes) == self.effort.processes_of(cell):
             self.finish(combine.row_of(cell, outcomes, self.record(cell)))
@@ -127,8 +130,9 @@ class SweepRun:
         )
 
     def record(self, cell: Cell) -> dict[str, Any]:
-        """The environment of a row."""
-        return self.environment | {"worker": self.effort.variables_of(cell), "plan": self.effort.plan}
+        """The environment of a row; when its processes started tells a drift over the sweep."""
+        own = {"worker": self.effort.variables_of(cell), "plan": self.effort.plan}
+        return self.environment | own | {"process_started_s": self.started_s.get(cell.id, [])}
 
     def finish(self, row: Row) -> None:
         """Keep a row, first of all on disk."""
