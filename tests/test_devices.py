@@ -278,7 +278,6 @@ def test_a_flusher_and_ceilings_run(framework):
         device.synchronise(device.ceiling(name, size, "cpu", "float32")())
 
 
-@pytest.mark.skipif("jax" not in INSTALLED, reason="torch is eager by default")
 @pytest.mark.parametrize("framework", INSTALLED)
 def test_the_algorithm_of_a_call(framework):
     device = backends.device(framework)
@@ -291,6 +290,7 @@ def test_the_algorithm_of_a_call(framework):
         assert whole == first
 
 
+@pytest.mark.skipif("jax" not in INSTALLED, reason="torch is eager by default")
 def test_jax_compiles_unless_told_not_to():
     assert prepared("jax", length=10).compile_s > 0
     eager = prepared("jax", length=10, compiled="eager")
