@@ -111,10 +111,9 @@ def step(spec: LayerSpec, params: Any, u: Any, state: Any = None) -> Any:
     Raises:
         UserError: as ``apply`` does.
     """
-    kept = isinstance(params, Coefficients)
-    given, u, state = checked(spec, None if kept else params, u, state)
+    given, u, state = checked(spec, params, u, state)
     checks.check_step(spec, tuple(u.shape), None if state is None else tuple(state.shape))
-    return _step(spec, params if kept else given, u, state)
+    return _step(spec, params if isinstance(params, Coefficients) else given, u, state)
 
 
 def vjp(spec: LayerSpec, params: Any, u: Any, w: Any, *, algorithm: str = "auto", lengths: Any = None) -> Any:
@@ -143,9 +142,9 @@ def vjp(spec: LayerSpec, params: Any, u: Any, w: Any, *, algorithm: str = "auto"
 
 
 def checked(spec: LayerSpec, params: Any, u: Any, state: Any) -> tuple[Params, Any, Any]:
-    """Parameters, if there are any, inputs and state as arrays of one dtype, the state complex."""
-    if params is None:
-        params = {}
+    """Parameters, inputs and state as arrays of one dtype, the state complex; of coefficients the skip sets it."""
+    if isinstance(params, Coefficients):
+        params = {"D": params.D}
     else:
         checks.check_params(spec, {name: tuple(np.shape(value)) for name, value in params.items()})
     checks.check_real(spec.name, "inputs", is_complex(u))

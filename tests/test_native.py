@@ -225,6 +225,19 @@ def test_gradients_through_the_pallas_kernel(monkeypatch):
         assert relative(np.asarray(a), np.asarray(b)) < 1e-5
 
 
+@needs_torch
+def test_kept_coefficients_set_the_dtype():
+    import torch
+
+    spec = LAYERS["lru"](d_model=3, d_state=2)
+    params = {name: torch.tensor(value, dtype=torch.float64) for name, value in spec.init(0).items()}
+    u = np.ones((1, 3), np.float32)
+    y, state = layers("torch").step(spec, layers("torch").coefficients(spec, params), u)
+    expected, _ = layers("torch").step(spec, params, u)
+    assert (y.dtype, state.dtype) == (torch.float64, torch.complex128)
+    assert relative(y, expected.numpy()) < 1e-15
+
+
 @pytest.mark.parametrize("framework", INSTALLED)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_steps_from_coefficients_that_are_kept(layer, framework):

@@ -114,7 +114,6 @@ def _opened(cell: Cell) -> tuple[Any, str, float | None, Result]:
     device.set_precision(cell.precision, cell.device)
     algorithm = _algorithm(cell)
     error = gate.passed(cell, algorithm) if cell.subject == "layer" else None
-    terms = cell.spec.flops(cell.seq_len or 1, cell.batch, _counted(algorithm), cell.direction or "forward")
     call = cell.seq_len or 1, cell.batch, cell.direction or "forward"
     traffic = cell.spec.traffic_bytes(*call, item_bytes(cell.dtype))
     nvml = nvml_of(cell.device)
@@ -125,14 +124,20 @@ def _opened(cell: Cell) -> tuple[Any, str, float | None, Result]:
         "precision": precision_of(cell),
         "traffic_bytes": sum(traffic.values()),
     }
-    wanted = {"layer": terms, "projections": {name: terms.get(name, 0) for name in PROJECTIONS}}.get(cell.subject)
-    flops = sum(wanted.values()) if wanted else None
-    return device, algorithm, error, {"algorithm_run": algorithm, "flops": flops, "detail": detail}
+    found = {"algorithm_run": algorithm, "flops": _flops(cell, algorithm), "detail": detail}
+    return device, algorithm, error, found
 
 
-def _counted(algorithm: str) -> str:
-    """An algorithm that has FLOPs; a subject without one has none of its own."""
-    return "sequential" if algorithm == "auto" else algorithm
+def _flops(cell: Cell, algorithm: str) -> int | None:
+    """Analytic FLOPs of a call, None of a subject that has no formula. Projections are the same in every algorithm."""
+    sizes, direction = (cell.seq_len or 1, cell.batch), cell.direction or "forward"
+    match cell.subject:
+        case "layer":
+            return sum(cell.spec.flops(*sizes, algorithm, direction).values())
+        case "projections":
+            terms = cell.spec.flops(*sizes, "sequential", direction)
+            return sum(terms.get(name, 0) for name in PROJECTIONS)
+    return None
 
 
 def precision_of(cell: Cell) -> str:
