@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from benchmark.commands import limits, measure
+from benchmark.commands import limits, measure, train
+from benchmark.commands.data import data_app
 from benchmark.commands.options import RUNS, Framework, Layer, Words
 from benchmark.commands.results import config_app, read_results, results_app
 from benchmark.console import (
@@ -85,7 +86,8 @@ for command in (measure.speed, measure.memory, measure.sweep, measure.plan, meas
 for command in (limits.limits, limits.choice, limits.peers):
     app.command()(command)
 app.command("gpu-hours")(measure.gpu_hours)
-app.command()(measure.train)
+app.command()(train.train)
+app.command()(train.evaluate)
 
 
 @app.command()
@@ -106,12 +108,14 @@ def report(
 
 @app.command("list")
 def list_() -> None:
-    """Layers with their options and algorithms, tasks, frameworks."""
+    """Layers with their options and algorithms, tasks with theirs, frameworks."""
     from benchmark.reports import catalogue
 
-    tables = (catalogue.layer_table, catalogue.option_table, catalogue.task_table, catalogue.framework_table)
-    for table in tables:
-        show(table())
+    show(catalogue.layer_table())
+    show(catalogue.option_table())
+    show(catalogue.task_table())
+    show(catalogue.task_option_table())
+    show(catalogue.framework_table())
 
 
 @app.command()
@@ -135,6 +139,7 @@ def options(
         leave(OK)
 
 
+app.add_typer(data_app, name="data")
 app.add_typer(results_app, name="results")
 app.add_typer(config_app, name="config")
 
@@ -159,7 +164,7 @@ def main() -> None:
         warn(str(error))
         code = error.exit_code
     if code == INTERRUPTED:  # what Typer makes of Ctrl-C
-        warn("interrupted; finished rows are kept")
+        warn("interrupted; what is finished is kept, and the same command goes on from there")
     sys.exit(code or OK)
 
 

@@ -21,5 +21,6 @@ if INSTALLED:
 
 @pytest.fixture(autouse=True, scope="session")
 def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Locks of devices among what lies there: a sweep that runs on this machine meanwhile is none of the tests'."""
+    """Of locks of devices, as a sweep that runs on this machine meanwhile is none of the tests', and of data sets."""
     os.environ["TMPDIR"] = tempfile.tempdir = str(tmp_path_factory.mktemp("tmp"))
+    os.environ["ROTBENCH_DATA"] = str(tmp_path_factory.mktemp("data"))

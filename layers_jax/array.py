@@ -48,6 +48,16 @@ def is_half(value: jax.Array) -> bool:
     return value.dtype in _HALVES.values()
 
 
+def narrowed(value: jax.Array) -> jax.Array:
+    """``value`` in bfloat16."""
+    return value.astype(jnp.bfloat16)
+
+
+def widened(value: jax.Array) -> jax.Array:
+    """``value``, in float32 if its numbers have 16 bits."""
+    return value.astype(jnp.float32) if is_half(value) else value
+
+
 def is_complex(value: Any) -> bool:
     """Whether an array of numpy or the framework holds complex numbers."""
     return bool(jnp.iscomplexobj(value))

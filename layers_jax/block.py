@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
 from benchmark.spec.model import NORM_EPSILON, ModelSpec, subset
-from layers_jax.array import Params, project
+from layers_jax.array import Params, project, widened
 from layers_jax.recurrence import apply
 
 Signal = Float[jax.Array, "B L H"]
@@ -59,11 +59,12 @@ def block(
 def normalise(
     model: ModelSpec, params: Params, stats: Params, x: Signal, mask: Mask | None, train: bool
 ) -> tuple[Signal, Params]:
-    """Batch or layer norm; padding has no part in the statistics of a batch."""
+    """Batch or layer norm, in float32 at least; padding has no part in the statistics of a batch."""
+    kept, x = x.dtype, widened(x)
     if model.norm == "layer":
         centred = x - x.mean(-1, keepdims=True)
         scaled = centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + NORM_EPSILON)
-        return scaled * params["scale"] + params["bias"], stats
+        return (scaled * params["scale"] + params["bias"]).astype(kept), stats
     if train:
         mean, var = moments(x, mask)
         keep = model.norm_momentum
@@ -73,7 +74,8 @@ def normalise(
         }
     else:
         mean, var = stats["mean"], stats["var"]
-    return (x - mean) * jax.lax.rsqrt(var + NORM_EPSILON) * params["scale"] + params["bias"], stats
+    scaled = (x - mean) * jax.lax.rsqrt(var + NORM_EPSILON)
+    return (scaled * params["scale"] + params["bias"]).astype(kept), stats
 
 
 def moments(x: Signal, mask: Mask | None) -> tuple[Float[jax.Array, "H"], Float[jax.Array, "H"]]:

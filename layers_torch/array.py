@@ -47,6 +47,16 @@ def is_half(value: torch.Tensor) -> bool:
     return value.dtype in _HALVES.values()
 
 
+def narrowed(value: torch.Tensor) -> torch.Tensor:
+    """``value`` in bfloat16."""
+    return value.to(torch.bfloat16)
+
+
+def widened(value: torch.Tensor) -> torch.Tensor:
+    """``value``, in float32 if its numbers have 16 bits."""
+    return value.float() if is_half(value) else value
+
+
 def is_complex(value: Any) -> bool:
     """Whether an array of numpy or the framework holds complex numbers."""
     return value.is_complex() if isinstance(value, torch.Tensor) else np.iscomplexobj(value)

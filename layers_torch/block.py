@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 
 from benchmark.spec.model import NORM_EPSILON, ModelSpec, subset
-from layers_torch.array import Params, project
+from layers_torch.array import Params, project, widened
 from layers_torch.recurrence import apply
 
 Signal = Float[torch.Tensor, "B L H"]
@@ -58,11 +58,12 @@ def block(
 def normalise(
     model: ModelSpec, params: Params, stats: Params, x: Signal, mask: Mask | None, train: bool
 ) -> tuple[Signal, Params]:
-    """Batch or layer norm; padding has no part in the statistics of a batch."""
+    """Batch or layer norm, in float32 at least; padding has no part in the statistics of a batch."""
+    kept, x = x.dtype, widened(x)
     if model.norm == "layer":
         centred = x - x.mean(-1, keepdim=True)
         scaled = centred * torch.rsqrt((centred**2).mean(-1, keepdim=True) + NORM_EPSILON)
-        return scaled * params["scale"] + params["bias"], stats
+        return (scaled * params["scale"] + params["bias"]).to(kept), stats
     if train:
         mean, var = moments(x, mask)
         keep = model.norm_momentum
@@ -72,7 +73,8 @@ def normalise(
         }
     else:
         mean, var = stats["mean"], stats["var"]
-    return (x - mean) * torch.rsqrt(var + NORM_EPSILON) * params["scale"] + params["bias"], stats
+    scaled = (x - mean) * torch.rsqrt(var + NORM_EPSILON)
+    return (scaled * params["scale"] + params["bias"]).to(kept), stats
 
 
 def moments(x: Signal, mask: Mask | None) -> tuple[Float[torch.Tensor, "H"], Float[torch.Tensor, "H"]]:

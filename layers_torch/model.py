@@ -1,6 +1,7 @@
 """The whole model: encoder, blocks, pooling, decoder. Sizes and initial values: benchmark/spec/model.py.
 
-Shapes: B batch, L time, H features, O outputs. Parameters are a flat dict keyed by path.
+Shapes: B batch, B2 answers, one to a pair of documents, L time, H features, O outputs. Parameters are
+a flat dict keyed by path.
 """
 
 from typing import Any
@@ -11,7 +12,7 @@ from jaxtyping import Bool, Float
 
 from benchmark.spec import UserError, checks
 from benchmark.spec.model import ModelSpec, subset
-from layers_torch.array import Params, asarray, on_host, project
+from layers_torch.array import Params, asarray, narrowed, on_host, project, widened
 from layers_torch.block import block, fork, gelu
 
 Signal = Float[torch.Tensor, "B L H"]
@@ -27,7 +28,7 @@ def apply_model(
     train: bool = False,
     rng: Any = None,
     algorithm: str = "auto",
-) -> tuple[Float[torch.Tensor, "pairs O"], Params]:
+) -> tuple[Float[torch.Tensor, "B2 *L O"], Params]:
     """Logits of a batch, and the new running statistics.
 
     Args:
@@ -42,11 +43,15 @@ def apply_model(
         algorithm: of the recurrence.
 
     Returns:
-        Logits (batch, outputs), or (batch / 2, outputs) for retrieval; the statistics.
+        Logits (batch, outputs), (batch / 2, outputs) for retrieval, or (batch, length, outputs) for
+        target steps; the statistics.
     """
     if model.head == "retrieval":
         checks.check_pairs(np.shape(inputs)[0])
     x = encode(model, params, inputs)
+    if model.compute == "bfloat16":
+        x = narrowed(x)
+        params = {name: narrowed(value) if "/glu/" in name else value for name, value in params.items()}
     checks.check_lengths(on_host(lengths), x.shape[0], x.shape[1])
     mask = None
     if lengths is not None:
@@ -58,7 +63,9 @@ def apply_model(
         options = {"mask": mask, "lengths": lengths, "train": train, "rng": source, "algorithm": algorithm}
         x, new = block(model, subset(params, prefix), subset(stats, prefix), x, **options)
         stats |= {prefix + name: value for name, value in new.items()}
-    return decode(model, params, pool(model, x, mask, lengths)), stats
+    x = widened(x)
+    pooled = x if model.target == "steps" else pool(model, x, mask, lengths)
+    return decode(model, params, pooled), stats
 
 
 def encode(model: ModelSpec, params: Params, inputs: Any) -> Signal:
@@ -86,7 +93,7 @@ def pool(
     return (weight * x).sum(1) / weight.sum(1)
 
 
-def decode(model: ModelSpec, params: Params, pooled: Float[torch.Tensor, "B H"]) -> Float[torch.Tensor, "pairs O"]:
+def decode(model: ModelSpec, params: Params, pooled: Float[torch.Tensor, "B *L H"]) -> Float[torch.Tensor, "B2 *L O"]:
     """Logits from the pooled features, of pairs of documents if the head is retrieval."""
     if model.head == "retrieval":
         half = pooled.shape[0] // 2

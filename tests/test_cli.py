@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from frameworks import INSTALLED
 
@@ -87,14 +88,14 @@ BAD = [
     (["flops", "--direction", "up"], "unknown direction 'up'; known: forward, forward+backward, step"),
     (["gpu-hours", "--task", "lra-audio"], "unknown published task 'lra-audio'; known: lra-listops"),
     (["gpu-hours", "--examples", "-1"], "examples must not be negative, got -1"),
-    (["train", "mnist"], "unknown task 'mnist'; known: digits"),
+    (["train", "imagenet"], "unknown task 'imagenet'; known: lra-listops, lra-text"),
     (["train", "digits", "--epochs", "0"], "epochs must be a positive integer"),
     (["train", "digits", "--batch", "1258"], "batch must not exceed the 1257 training examples of digits, got 1258"),
     (["train", "digits", "--lr", "-1"], "lr must lie in"),
     (["train", "digits", "--weight-decay", "nan"], "weight_decay must lie in"),
     (["train", "digits", "--d-model", "-2"], "d_model must be a positive integer up to 2,147,483,647, got -2"),
     (["train", "digits", "--d-model", "0"], "d_model must be a positive integer up to 2,147,483,647, got 0"),
-    (["train", "digits", "--seed", "-1"], "a seed must lie between 0"),
+    (["train", "digits", "--seeds", "-1"], "seeds read 0, 0,1,2 or 0:5"),
     (["verify", "--dtype", "int8"], "unknown dtype 'int8'; known: float32, float64"),
     (["report", "nowhere"], "no results at nowhere"),
     (["report", "two\nlines"], "no results at two lines"),
@@ -245,7 +246,7 @@ def test_interrupt_keeps_what_is_finished(tmp_path):
     os.killpg(running.pid, signal.SIGINT)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "interrupted; finished rows are kept" in err
+    assert "interrupted; what is finished is kept" in err
     assert len(list((tmp_path / "results/runs/cells").glob("*.parquet"))) >= 2
     assert not any(is_running(pid) for pid in below)
 
@@ -360,8 +361,18 @@ def test_train_and_its_row(tmp_path):
     assert (row.metric, row.task, row.layer) == ("train", "digits", "lru")
     assert 0 <= row.test_accuracy <= 1
     assert row.train_wall_s == row.device_hours * 3600
-    assert len(row.detail["history"]["step_loss"]) == 25
     assert row.recipe.epochs == 1
+    assert row.detail["history"]["test_score"] == row.test_accuracy
+    assert row.detail["tokens_per_s"] > 0
+    steps = pq.read_table(tmp_path / "here" / "steps" / f"{row.cell_id}.parquet").to_pylist()
+    assert [step["step"] for step in steps] == list(range(1, 26))
+    assert steps[-1]["validation_accuracy"] == row.detail["history"]["validation_score"]
+    assert steps[0]["validation_accuracy"] is None and all(step["loss"] > 0 for step in steps)
+    weights = tmp_path / "here" / "weights" / f"{row.cell_id}.safetensors"
+    found = json.loads(rotbench("evaluate", str(weights), "--json", cwd=tmp_path)[0])
+    assert [entry["evaluated_in"] for entry in found] == list(INSTALLED)
+    assert all(abs(entry["score"] - row.test_accuracy) <= 2 / 360 for entry in found)
+    assert not list((tmp_path / "here" / "checkpoints").glob("*"))
 
 
 @needs_framework

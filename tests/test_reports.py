@@ -56,8 +56,11 @@ def training(**changes):
         "detail": {
             "history": {
                 "best_epoch": 7,
-                "validation_accuracy": 0.98,
-                "epoch_validation_accuracy": [0.5, 0.96],
+                "measure": "accuracy",
+                "chance": 0.1,
+                "test_score": 0.975,
+                "validation_score": 0.98,
+                "epoch_validation_score": [0.5, 0.96],
                 "epoch_end_s": [1.0, 2.0],
             }
         },
@@ -156,7 +159,7 @@ def test_markdown_escapes_bars():
 
 def test_lines_of_progress():
     assert line(sweep()[0], 1, 4) == "[1/4] torch lru chunked forward length 1,024: 1.02 ms [0.931 to 1.14]"
-    assert "test accuracy 97.5 % in 36.0 s" in line(training(), 1, 1)
+    assert "test score 97.5 % in 36.0 s" in line(training(), 1, 1)
     ceiling = row(metric="roofline", detail={"flops_per_s": 1e11, "bytes_per_s": 1e10})
     assert line(ceiling, 1, 1) == "[1/1] torch cpu float32 fp32: 100 GFLOP/s, 10.0 GB/s"
     assert line(row(status="failed", reason="no"), 2, 2).endswith("failed: no")

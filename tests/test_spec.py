@@ -174,5 +174,3 @@ def test_models_draw_what_they_promise():
     assert list(params) == list(model.param_shapes)
     assert {k: v.shape for k, v in stats.items()} == model.stat_shapes
     assert not np.array_equal(params["block0/layer/B_re"], params["block1/layer/B_re"])
-    assert model.group("block0/layer/nu_log") == "recurrence"
-    assert model.group("block0/layer/C_re") == model.group("decoder/W") == "regular"

@@ -14,15 +14,13 @@ from benchmark.commands.options import (
     Folder,
     Inline,
     Json,
-    Layer,
     NoSkip,
     Retry,
-    Settings,
     Wait,
     Words,
     with_settings,
 )
-from benchmark.commands.running import cells_of, effort_of, measure_and_show, retries, run
+from benchmark.commands.running import cells_of, effort_of, measure_and_show, run
 from benchmark.console import Progress, finish, show, show_json
 from benchmark.sweeps.config import Resolved
 
@@ -169,66 +167,6 @@ def gpu_hours(
         for table in hours_tables([*rows, *known], price):
             show(table)
     finish(rows, out, len(cells), json)
-
-
-def train(
-    task: Annotated[str, typer.Argument(help="The task, see rotbench list.")],
-    layer: Layer = ["all"],
-    framework: Annotated[
-        Words, typer.Option("--framework", help="torch, jax or all; the first that is installed if left out.")
-    ] = [],
-    seed: Annotated[list[int], typer.Option("--seed", help="Of initial values and batch order; repeat it.")] = [0],
-    epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the training set.")] = None,
-    batch: Annotated[int | None, typer.Option("--batch", help="Sequences in an update.")] = None,
-    lr: Annotated[float | None, typer.Option("--lr", help="Peak rate of the regular parameters.")] = None,
-    recurrence_lr: Annotated[float | None, typer.Option("--recurrence-lr", help="Peak rate of the recurrence.")] = None,
-    weight_decay: Annotated[float | None, typer.Option("--weight-decay", help="Of the regular parameters.")] = None,
-    dropout: Annotated[float | None, typer.Option("--dropout", help="Rate after the GELU and after the gate.")] = None,
-    depth: Annotated[int | None, typer.Option("--depth", help="Blocks.")] = None,
-    d_model: Annotated[int | None, typer.Option("--d-model", help="Features.")] = None,
-    d_state: Annotated[int | None, typer.Option("--d-state", help="State size in each paper's own meaning.")] = None,
-    algorithm: Annotated[str, typer.Option("--algorithm", help="Of the recurrence.")] = "auto",
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")] = "cpu",
-    threads: Annotated[int, typer.Option("--threads", help="Processors that a process may use; 0 for all.")] = 0,
-    settings: Settings = [],
-    out: Folder = RUNS,
-    json: Json = False,
-    wait: Wait = False,
-    inline: Inline = False,
-    fail_fast: FailFast = False,
-    again: Again = False,
-    retry: Retry = [],
-) -> None:
-    """Train a model around each layer, with the same initial values, batches and rates in both frameworks."""
-    from benchmark import backends
-    from benchmark.reports.results import training_table
-    from benchmark.sweeps.run import Effort
-    from benchmark.sweeps.train_plan import train_cells
-
-    recipe = {
-        "epochs": epochs,
-        "batch": batch,
-        "lr": lr,
-        "recurrence_lr": recurrence_lr,
-        "weight_decay": weight_decay,
-        "dropout": dropout,
-        "depth": depth,
-    }
-    cells = train_cells(
-        task,
-        layers=layer,
-        frameworks=framework or list(backends.installed()[:1]),
-        seeds=seed,
-        device=device,
-        threads=threads,
-        algorithm=algorithm,
-        settings=settings,
-        d_model=d_model,
-        d_state=d_state,
-        overrides=recipe,
-    )
-    effort = Effort(inline=inline, fail_fast=fail_fast, again=again, retry=retries(retry))
-    measure_and_show(cells, out, effort, wait, json, training_table)
 
 
 def _speed_table(out: Path) -> "Callable[[list[Row]], Table]":

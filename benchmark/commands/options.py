@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
 
 from benchmark.sweeps.config import PRESETS, Sweep, resolve
+from benchmark.sweeps.recipe import Recipe
 
 Words = list[str]
 Layer = Annotated[Words, typer.Option("--layer", help="A layer, several by commas, or all; see rotbench list.")]
@@ -71,6 +73,38 @@ def _setting_options(base: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
             name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
         )
     return found
+
+
+def with_recipe(function: Command) -> Command:
+    """Give a command the values of a recipe as options; the function gets those that were given as ``overrides``."""
+    fields = {name: field for name, field in Recipe.model_fields.items() if field.description}
+    added = {name: _recipe_option(name, field) for name, field in fields.items()}
+    for name, text in (("d_model", "Features."), ("d_state", "State size in each paper's own meaning.")):
+        added[name] = _optional(name, int, text)
+
+    @functools.wraps(function)
+    def command(**given: Any) -> None:
+        overrides = {name: given.pop(name) for name in added}
+        function(overrides={name: value for name, value in overrides.items() if value is not None}, **given)
+
+    own = [p for p in inspect.signature(function).parameters.values() if p.name != "overrides"]
+    command.__signature__ = inspect.Signature([*own, *added.values()])  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in (*own, *added.values())}
+    return command
+
+
+def _recipe_option(name: str, field: FieldInfo) -> inspect.Parameter:
+    kinds = [kind for kind in (bool, int, float) if field.annotation in (kind, kind | None)]
+    return _optional(name, kinds[0] if kinds else str, field.description or "")
+
+
+def _optional(name: str, kind: Any, text: str) -> inspect.Parameter:
+    """An option that is None unless given."""
+    flag = "--" + name.replace("_", "-")
+    option = typer.Option(f"{flag}/--no-{flag[2:]}" if kind is bool else flag, help=text, show_default="preset's")
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
 
 
 def _preset_option() -> inspect.Parameter:

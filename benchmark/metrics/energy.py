@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,17 +53,20 @@ class EnergyMeter:
         self.done.set()
         if self.reader:
             self.reader.join()
+        self.result = self.so_far()
+
+    def so_far(self) -> Energy:
+        """Of the work since the context was entered."""
         end = self._counter()
         if self.start is not None and end is not None:
             wrapped = end < self.start  # a counter that began anew
             how = "NVML energy counter" if self.nvml else "RAPL"
-            self.result = Energy(None, f"{how} wrapped around") if wrapped else Energy(end - self.start, how)
-        elif len(self.readings) > 1:
-            pairs = zip(self.readings, self.readings[1:], strict=False)
-            joules = sum((t1 - t0) * (p0 + p1) / 2 for (t0, p0), (t1, p1) in pairs)
-            self.result = Energy(joules, "NVML power, integrated")
-        else:
-            self.result = Energy(None, self._why_not())
+            return Energy(None, f"{how} wrapped around") if wrapped else Energy(end - self.start, how)
+        readings = list(self.readings)
+        if len(readings) > 1:
+            joules = sum((t1 - t0) * (p0 + p1) / 2 for (t0, p0), (t1, p1) in pairwise(readings))
+            return Energy(joules, "NVML power, integrated")
+        return Energy(None, self._why_not())
 
     def _counter(self) -> float | None:
         """Joules so far, by the GPU's counter or the sum of all processor packages."""

@@ -5,10 +5,12 @@ from typing import Any, get_args, get_type_hints
 from benchmark import backends
 from benchmark.reports import numbers as n
 from benchmark.reports.tables import Table
+from benchmark.reports.trained import score_text
 from benchmark.spec import LAYERS
 from benchmark.spec.algorithms import SCANS, VANDERMONDE
 from benchmark.sweeps.config import Resolved
-from benchmark.tasks import TASKS
+from benchmark.tasks import TASKS, Task
+from benchmark.training.scoring import measure_of
 
 
 def layer_table() -> Table:
@@ -37,8 +39,8 @@ def _default(value: Any) -> str:
 def task_table() -> Table:
     """Every task."""
     rows = [
-        [t.name, n.count(t.seq_len), str(t.outputs), n.percent(t.chance), t.data, (t.__doc__ or "").splitlines()[0]]
-        for t in TASKS.values()
+        [t.name, n.count(t.seq_len), str(t.outputs), _chance(t), ", ".join(t.kinds), (t.__doc__ or "").splitlines()[0]]
+        for t in (made() for made in TASKS.values())
     ]
     return Table(
         "Tasks",
@@ -46,6 +48,20 @@ def task_table() -> Table:
         rows,
         frozenset({"length", "classes", "chance"}),
     )
+
+
+def task_option_table() -> Table:
+    """Every option of every task, for ``--set task.NAME``."""
+    rows = []
+    for name, made in TASKS.items():
+        hints = get_type_hints(made)
+        for option, value in made().options.items():
+            rows.append([name, f"task.{option}", _default(value), ", ".join(get_args(hints[option]))])
+    return Table("Options of the tasks, for --set", ["task", "option", "default", "choices"], rows)
+
+
+def _chance(made: Task) -> str:
+    return score_text(measure_of(made.target), made.chance)
 
 
 def framework_table() -> Table:

@@ -99,7 +99,9 @@ def targets_table(rows: Sequence[Row]) -> Table:
 def time_to(row: Row, accuracy: float) -> float | None:
     """Seconds until a training first reached a validation accuracy; None if it never did."""
     history = row.detail.get("history", {})
-    pairs = zip(history.get("epoch_validation_accuracy", []), history.get("epoch_end_s", []), strict=True)
+    if history.get("measure", "accuracy") != "accuracy":
+        return None
+    pairs = zip(history.get("epoch_validation_score", []), history.get("epoch_end_s", []), strict=True)
     return next((seconds for reached, seconds in pairs if reached >= accuracy), None)
 
 

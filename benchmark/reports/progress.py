@@ -2,6 +2,7 @@
 
 from benchmark.reports import numbers as n
 from benchmark.reports.labels import algorithm, layer
+from benchmark.reports.trained import score_text
 from benchmark.store.row import Row
 
 
@@ -20,7 +21,9 @@ def _result(row: Row) -> str:
         return f"{row.status}: {row.reason}"
     match row.metric:
         case "train":
-            return f"test accuracy {n.percent(row.test_accuracy)} in {n.duration(row.train_wall_s)}"
+            history = row.detail.get("history", {})
+            score = score_text(history.get("measure"), history.get("test_score", row.test_accuracy))
+            return f"test score {score} in {n.duration(row.train_wall_s)}"
         case "roofline":
             return f"{n.scaled(row.detail['flops_per_s'], 'FLOP/s')}, {n.scaled(row.detail['bytes_per_s'], 'B/s')}"
         case "memory":

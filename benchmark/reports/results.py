@@ -1,12 +1,13 @@
 """Result rows as tables: speed, memory, training, costs, failures."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmark.reports import numbers as n
 from benchmark.reports.labels import algorithm, common, layer, variants
 from benchmark.reports.roofline import Ceilings, Share, share
 from benchmark.reports.tables import Table
+from benchmark.reports.trained import notes_on_data, score_text
 from benchmark.store.row import Row
 
 
@@ -81,15 +82,37 @@ MEMORY = [
     STATUS,
 ]
 
+
+def history(row: Row) -> dict[str, Any]:
+    """What a training noted of itself."""
+    found = row.detail.get("history")
+    return found if isinstance(found, dict) else {}
+
+
+def test_score(row: Row) -> str:
+    """On the test set, of the weights that were best on the validation set."""
+    return score_text(history(row).get("measure"), history(row).get("test_score", row.test_accuracy))
+
+
+def data_kind(row: Row) -> str:
+    """What a training saw; what was not the task itself is in capitals."""
+    if row.recipe is None:
+        return n.MISSING
+    kind = "STAND-IN" if row.recipe.data == "stand-in" else row.recipe.data
+    return f"{kind}, labels SHUFFLED" if row.recipe.shuffled else kind
+
+
 TRAINING = [
     Column("task", lambda r: r.task or n.MISSING, False),
+    Column("data", data_kind, False),
     Column("layer", lambda r: r.layer, False),
     Column("framework", lambda r: r.framework, False),
     Column("seed", lambda r: str(r.seed)),
     Column("parameters", lambda r: n.count(r.model_param_count)),
-    Column("test accuracy", lambda r: n.percent(r.test_accuracy)),
-    Column("validation", lambda r: n.percent(r.detail.get("history", {}).get("validation_accuracy"))),
-    Column("best epoch", lambda r: n.count(r.detail.get("history", {}).get("best_epoch"))),
+    Column("test score", test_score),
+    Column("chance", lambda r: score_text(history(r).get("measure"), history(r).get("chance"))),
+    Column("validation", lambda r: score_text(history(r).get("measure"), history(r).get("validation_score"))),
+    Column("best epoch", lambda r: n.count(history(r).get("best_epoch"))),
     Column("wall time", lambda r: n.duration(r.train_wall_s)),
     Column("device-hours", lambda r: n.significant(r.device_hours)),
     Column("device", lambda r: str(r.detail.get("device_name", r.device)), False),
@@ -168,10 +191,16 @@ def training_table(rows: Sequence[Row], title: str = "Training") -> Table:
     """One line a training."""
     ordered = sorted(rows, key=lambda r: (r.task or "", r.framework, r.layer, r.seed))
     notes = [
-        "Test accuracy is that of the epoch that was best on the validation split. "
-        "Device-hours are wall time x devices of the device named."
+        "Test score: accuracy, or mean squared error, of the weights that were best on the validation split. "
+        "chance: of the best constant answer. Device-hours are wall time x devices of the device named.",
+        *(
+            f"{note}."
+            for note in dict.fromkeys(
+                note for row in ordered for note in (*notes_on_data(row), *map(str, row.detail.get("notes", [])))
+            )
+        ),
     ]
-    optional = ("device", "best epoch", "validation", "seed", "wall time", "task", "variant")
+    optional = ("device", "best epoch", "validation", "chance", "wall time", "seed", "task", "variant")
     return table_of(title, ordered, TRAINING, notes, optional)
 
 

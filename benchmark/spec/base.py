@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from benchmark.spec import costs
-from benchmark.spec.errors import UserError, short, unknown
+from benchmark.spec.errors import Unsupported, UserError, short, unknown
 
 LARGEST = (1 << 31) - 1
 """Of any size: beyond it frameworks count in ways of their own."""
@@ -124,6 +124,14 @@ class LayerSpec:
     def scales_first_step(self) -> bool:
         """Whether the first input of each direction gets a gain of its own."""
         return False
+
+    def rescale_step(self, params: Mapping[str, Any], factor: float) -> dict[str, Any]:  # noqa: ARG002
+        """Parameters of the same continuous system, sampled at ``factor`` times the distance.
+
+        Raises:
+            Unsupported: for a layer that is discrete from the start, and so has no step to rescale.
+        """
+        raise Unsupported(f"{self.name} has no step size to rescale: its recurrence is discrete from the start")
 
     @property
     def coefficient_flops(self) -> dict[str, int]:

@@ -17,6 +17,8 @@ from benchmark.spec.errors import UserError
 Activation = Literal["gelu", "half_glu1", "half_glu2", "full_glu"]
 
 NORM_EPSILON = 1e-5
+IGNORED = -100
+"""The label of a step of which nothing is asked, where every step has a label."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,8 @@ class ModelSpec:
     (W1 g) * sigmoid(W2 g). ``head``: retrieval compares the two documents a, b of a pair by
     [a, b, a - b, a * b]; its batch holds all first documents, then all second ones.
     ``norm_momentum`` keeps that share of the running statistics of batch norm at each update.
+    ``target``: class and number ask one answer of a sequence, steps one of every step, without pooling.
+    ``compute`` bfloat16: the recurrence, norms, pooling and head stay in float32, the rest is in bfloat16.
     """
 
     layer: LayerSpec
@@ -43,6 +47,8 @@ class ModelSpec:
     pooling: Literal["mean", "last"] = "mean"
     head: Literal["classifier", "retrieval"] = "classifier"
     norm_momentum: float = 0.95
+    target: Literal["class", "steps", "number"] = "class"
+    compute: Literal["full", "bfloat16"] = "full"
 
     def __post_init__(self) -> None:
         """Check types and ranges. Raises UserError."""
@@ -50,6 +56,8 @@ class ModelSpec:
         for name in ("dropout", "norm_momentum"):
             if not 0 <= getattr(self, name) < 1:
                 raise UserError(f"model: 0 <= {name} < 1 must hold, got {getattr(self, name)}")
+        if self.target == "steps" and self.head == "retrieval":
+            raise UserError("model: a pair of documents has one answer, so head retrieval needs target class")
 
     @property
     def param_shapes(self) -> Shapes:
@@ -106,16 +114,19 @@ class ModelSpec:
         stats = {name: np.full(shape, name.endswith("var"), np.float32) for name, shape in self.stat_shapes.items()}
         return params, stats
 
+    def rescale_step(self, params: Mapping[str, Any], factor: float) -> dict[str, Any]:
+        """Parameters for inputs sampled at ``factor`` times the distance. Raises Unsupported for a discrete layer."""
+        found = dict(params)
+        for i in range(self.depth):
+            prefix = f"block{i}/layer/"
+            found |= {prefix + k: v for k, v in self.layer.rescale_step(subset(params, prefix), factor).items()}
+        return found
+
     def _draw(self, rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> np.ndarray:
         """Kernels are LeCun normal as flax's Dense has them, scales one, biases zero."""
         if name.endswith("/scale"):
             return np.ones(shape)
         return draw.lecun_normal(rng, shape, shape[0]) if len(shape) == 2 else np.zeros(shape)
-
-    def group(self, name: str) -> Literal["recurrence", "regular"]:
-        """The optimiser's group of a parameter: the recurrence has a rate of its own and no weight decay."""
-        _, found, key = name.partition("/layer/")
-        return "recurrence" if found and key in self.layer.recurrence_params else "regular"
 
 
 def subset(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """S4D, the diagonal state space model. Gu, Goel, Gupta and Re, NeurIPS 2022, arXiv:2206.11893."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -96,6 +97,10 @@ class S4D(LayerSpec):
                 A, V = hippo.normal_eigensystem(N)
                 upper = slice(N - self.modes, N)  # the half with positive imaginary part
                 return A[upper], (V.conj().T @ np.sqrt(2 * np.arange(N) + 1.0))[upper]
+
+    def rescale_step(self, params: Mapping[str, Any], factor: float) -> dict[str, Any]:
+        """See LayerSpec."""
+        return dict(params) | {"log_dt": params["log_dt"] + math.log(factor)}
 
     @property
     def coefficient_flops(self) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """S5. Smith, Warrington and Linderman, ICLR 2023, arXiv:2208.04933, section 3 and appendix B."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -125,6 +126,10 @@ class S5(LayerSpec):
         fan_in = H * full if self.C_init == "lecun_normal" else full
         pairs = draw.lecun_normal(rng, (H, full, 2), fan_in)
         return (pairs[..., 0] + 1j * pairs[..., 1]) @ V
+
+    def rescale_step(self, params: Mapping[str, Any], factor: float) -> dict[str, Any]:
+        """See LayerSpec."""
+        return dict(params) | {"log_step": params["log_step"] + math.log(factor)}
 
     @property
     def coefficient_flops(self) -> dict[str, int]:

@@ -17,6 +17,9 @@ from benchmark.spec.errors import UserError
 from benchmark.store import index
 from benchmark.store.row import Row, arrow_schema
 
+STEPS = "steps"
+"""A folder of losses by step, see ``benchmark.store.trained``. Its Parquet files hold no rows."""
+
 
 class Loaded(NamedTuple):
     """Rows read, and the files that could not be, each with the reason."""
@@ -49,18 +52,28 @@ def write(folder: Path, row: Row) -> Path:
     name = f"{row.cell_id}-{secrets.token_hex(4)}.parquet"
     try:
         with _named(folder / "cells" / name):
-            return _write_table(row, folder / ".staging" / name, folder / "cells" / name)
+            return _write_row(row, folder / ".staging" / name, folder / "cells" / name)
     except UserError as error:
         rescue = Path(tempfile.gettempdir()) / f"rotbench-rescued-{name}"
         try:
-            _write_table(row, rescue.with_suffix(".part"), rescue)
+            _write_row(row, rescue.with_suffix(".part"), rescue)
         except OSError:
             raise error from None
         raise UserError(f"{error}; the row that was just measured is kept as {rescue}") from None
 
 
-def _write_table(row: Row, staged: Path, final: Path) -> Path:
-    table = pa.Table.from_pylist([row.arrow_values()], schema=arrow_schema())
+def write_table(path: Path, table: pa.Table) -> Path:
+    """Write any table, whole or not at all. Raises UserError if it cannot be written."""
+    with _named(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _write_table(table, path.with_name(f".{path.name}-{secrets.token_hex(4)}"), path)
+
+
+def _write_row(row: Row, staged: Path, final: Path) -> Path:
+    return _write_table(pa.Table.from_pylist([row.arrow_values()], schema=arrow_schema()), staged, final)
+
+
+def _write_table(table: pa.Table, staged: Path, final: Path) -> Path:
     try:
         with staged.open("wb") as file:
             pq.write_table(table, file, write_page_checksum=True)
@@ -102,6 +115,10 @@ def _obstacle(path: Path) -> str:
     return ""
 
 
+def _holds_no_rows(part: str) -> bool:
+    return part.startswith(".") or part == STEPS
+
+
 def paths(sources: Sequence[Path]) -> list[Path]:
     """The results files below folders, and files themselves; temporaries and indices are none.
 
@@ -116,7 +133,7 @@ def paths(sources: Sequence[Path]) -> list[Path]:
             found.append(source)
         else:
             listed = sorted(source.rglob("*.parquet"))
-            found += [p for p in listed if not any(part.startswith(".") for part in p.relative_to(source).parts)]
+            found += [p for p in listed if not any(map(_holds_no_rows, p.relative_to(source).parts))]
     return found
 
 

@@ -12,8 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from benchmark.spec import LAYERS, LayerSpec, unknown
-
-Value = bool | int | float | str
+from benchmark.sweeps.recipe import Recipe, Value
 
 Metric = Literal["speed", "memory", "train", "train-step", "roofline"]
 Direction = Literal["forward", "forward+backward", "step"]
@@ -23,23 +22,6 @@ Precision = Literal["fp32", "tf32", "bf16"]
 Cache = Literal["hot", "cold"]
 Mode = Literal["latency", "throughput"]
 Subject = Literal["layer", "projections", "scan", "s5-pytorch", "lru-pytorch", "accelerated-scan"]
-
-
-class Recipe(BaseModel):
-    """How a model is trained. Rates are the peaks of a schedule that warms up, then follows a cosine to zero."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    epochs: int
-    batch: int
-    depth: int
-    lr: float
-    recurrence_lr: float
-    weight_decay: float
-    dropout: float
-    warmup: float
-    norm: Literal["batch", "layer"]
-    activation: Literal["gelu", "half_glu1", "half_glu2", "full_glu"]
 
 
 class Cell(BaseModel):
@@ -107,6 +89,9 @@ class Cell(BaseModel):
         """The fields of the cell alone, as JSON values; a subclass has more."""
         names = set(Cell.model_fields)
         return self.model_dump(mode="json", include=names, exclude_defaults=exclude_defaults, exclude_none=True)
+
+
+__all__ = ["Cell", "Recipe", "Value", "layer_spec"]
 
 
 def layer_spec(layer: str, d_model: int, d_state: int, options: dict[str, Value]) -> LayerSpec:

@@ -63,6 +63,30 @@ def _positive(name: str, text: str, word: str) -> int:
     raise UserError(f"{name}: {short(text)} in {short(word)} is not a positive integer up to {LARGEST:,}")
 
 
+def seeds(values: Iterable[str]) -> list[int]:
+    """Numbers from 0, by lists and half-open ranges.
+
+    >>> seeds(["0:3", "7,1"])
+    [0, 1, 2, 7]
+
+    Raises:
+        UserError: for anything else.
+    """
+    found: dict[int, None] = {}
+    for word in words(values):
+        first, colon, stop = word.partition(":")
+        ends = [first, stop] if colon else [first]
+        if not all(end.isascii() and end.isdigit() and len(end) < 11 for end in ends):
+            raise UserError(f"seeds read 0, 0,1,2 or 0:5 for the first five, got {short(word)}")
+        low, high = int(first), int(stop) if colon else int(first) + 1
+        if not 0 < high - low <= LONGEST_RANGE:
+            raise UserError(f"seeds: {short(word)} must name between 1 and {LONGEST_RANGE:,} seeds, as 0:5 does")
+        found |= dict.fromkeys(range(low, high))
+    if not found:
+        raise UserError("seeds needs at least one number, such as 0 or 0:5")
+    return list(found)
+
+
 def options(
     layers: Sequence[str], known: Mapping[str, Iterable[str]], settings: Iterable[str]
 ) -> dict[str, dict[str, bool | int | float | str]]:
@@ -82,7 +106,7 @@ def options(
         takers = [layer for layer in layers if (layer == prefix if dot else name in known[layer])]
         if not takers or not all(name in known[layer] for layer in takers):
             names = sorted({f"{layer}.{option}" for layer in layers for option in known[layer]})
-            raise UserError(f"--set: no option {path.strip()!r} in the layers asked for; known: {', '.join(names)}")
+            raise UserError(f"--set: no option {path.strip()!r} in what is asked for; known: {', '.join(names)}")
         for layer in takers:
             result[layer][name] = _value(text.strip())
     return result

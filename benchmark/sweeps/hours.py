@@ -5,11 +5,12 @@ from collections.abc import Iterable
 
 from benchmark.spec import UserError
 from benchmark.spec.devices import PRECISIONS, parse_device
-from benchmark.sweeps.cell import Cell, Recipe, layer_spec
+from benchmark.sweeps.cell import Cell, layer_spec
 from benchmark.sweeps.config import Sweep
 from benchmark.sweeps.grid import product, words
 from benchmark.sweeps.plan import check_seed, check_threads, each, framework_names, layer_names
 from benchmark.training.published import RECIPES, TASKS, Published, published
+from benchmark.training.recipes import course
 
 
 def step_cells(sweep: Sweep, tasks: Iterable[str], examples: int = 0) -> list[Cell]:
@@ -52,18 +53,6 @@ def check_price(price: float | None) -> None:
 
 def _cell(found: Published, examples: int, values: dict[str, object]) -> Cell:
     spec = layer_spec(str(values["layer"]), found.d_model, found.d_state, found.layer_options)
-    made = Recipe(
-        epochs=found.epochs or 1,
-        batch=found.batch,
-        depth=found.depth,
-        lr=1e-3,
-        recurrence_lr=1e-3,
-        weight_decay=0.05,
-        dropout=0.1,
-        warmup=0.1,
-        norm="batch",
-        activation=found.activation,  # type: ignore[arg-type]
-    )
     return Cell(
         metric="train-step",
         d_model=found.d_model,
@@ -71,6 +60,6 @@ def _cell(found: Published, examples: int, values: dict[str, object]) -> Cell:
         options=spec.options,
         seq_len=TASKS[str(values["task"])].seq_len,
         batch=examples or found.batch,
-        recipe=made,
+        recipe=course(str(values["task"]), str(values["layer"]), "paper").recipe,
         **values,  # type: ignore[arg-type]
     )

@@ -14,6 +14,7 @@ from benchmark.spec.costs import least_items
 from benchmark.spec.devices import item_bytes
 from benchmark.store import files
 from benchmark.store.row import Row
+from benchmark.store.trained import checkpoint_path
 from benchmark.sweeps import combine
 from benchmark.sweeps.cell import Cell
 from benchmark.sweeps.inline import run_inline
@@ -24,11 +25,13 @@ JOBS = {
     "speed": "benchmark.sweeps.jobs:speed",
     "memory": "benchmark.sweeps.jobs:memory_use",
     "train": "benchmark.training.job:train",
-    "train-step": "benchmark.training.job:train_step",
+    "train-step": "benchmark.training.step_job:train_step",
     "roofline": "benchmark.sweeps.jobs:roofline",
 }
 
 RETRY = ("oom", "timeout", "crashed", "killed", "diverged", "failed", "unsupported", "skipped_after_oom")
+ENDED = ("ok", "diverged")
+"""Statuses after which a training is not taken up again; after the others its checkpoint stays."""
 GROWING = ("seq_len", "batch", "d_model", "d_state")
 
 
@@ -45,6 +48,8 @@ class Effort:
     skip_after_oom: bool = True
     retry: tuple[str, ...] = ()
     again: bool = False
+    training: dict[str, Any] = field(default_factory=dict)
+    """For trainings: data_dir, workers, save_s."""
 
     def __post_init__(self) -> None:
         """Raise UserError for a ``retry`` that is no status."""
@@ -118,6 +123,8 @@ class SweepRun:
     def run(self, cell: Cell, pool: Pool) -> Outcome:
         """One process of a cell."""
         payload = {"cell": cell.cell_values(), "plan": self.effort.plan}
+        if cell.metric == "train":
+            payload["training"] = self.effort.training | {"folder": str(self.folder.absolute())}
         if self.effort.inline:
             return run_inline(JOBS[cell.metric], payload)
         return pool.run(
@@ -138,6 +145,8 @@ class SweepRun:
         """Keep a row, first of all on disk."""
         files.write(self.folder, row)
         self.rows[row.cell_id] = row
+        if row.status in ENDED:
+            checkpoint_path(self.folder, row.cell_id).unlink(missing_ok=True)
         self.watcher.on_row(row)
         if self.effort.fail_fast and row.status not in {"ok", "unsupported"}:
             raise StoppedError
@@ -161,6 +170,9 @@ def run_cells(
     files.prepare_folder(folder)
     done = {} if effort.again else done_rows(folder, effort)
     missing = [cell for cell in cells if cell.id not in done]
+    if effort.again:
+        for cell in missing:
+            checkpoint_path(folder, cell.id).unlink(missing_ok=True)
     run = SweepRun(folder, effort, watcher)
     visits = [cell for cell in missing for _ in range(effort.processes_of(cell))]
     # by lottery over the whole sweep, so that a slow quarter of an hour does not fall on one layer

@@ -1,17 +1,20 @@
 """Handwritten digits, pixel by pixel: the task that needs no download."""
 
 import gzip
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from benchmark.tasks.base import Split, Splits
+from benchmark.tasks.base import Encoder, Kind, Split, Splits, Task, Tell, quiet
 
 VALIDATION, TEST = 180, 360
 
 
-class Digits:
+@dataclass(frozen=True, kw_only=True)
+class Digits(Task):
     """Which digit is it, from the 64 pixels of an 8 x 8 image, row by row.
 
     ::
@@ -20,26 +23,32 @@ class Digits:
         target                                   0      0..9
 
     The split of the 1,797 images is fixed and stratified: 1257 for training, 180 for validation,
-    360 for test. Source: scikit-learn's digits, see data/README.md.
+    360 for test. ``permuted`` puts the pixels into a fixed random order. Source: scikit-learn's
+    digits, see data/README.md.
     """
 
     name: ClassVar[str] = "digits"
-    encoder: ClassVar[Literal["linear", "tokens"]] = "linear"
-    inputs: ClassVar[int] = 1
-    outputs: ClassVar[int] = 10
-    seq_len: ClassVar[int] = 64
-    chance: ClassVar[float] = 37 / 360
-    data: ClassVar[Literal["real", "generated", "stand-in"]] = "real"
+    kinds: ClassVar[tuple[Kind, ...]] = ("real",)
+    cached: ClassVar[bool] = False
+    encoder: ClassVar[Encoder] = "linear"
 
-    @staticmethod
-    def load() -> Splits:
+    permuted: bool = False
+
+    seq_len = 64
+    inputs = 1
+    outputs = 10
+    chance = 37 / 360
+
+    def load(self, kind: Kind = "real", folder: Path | None = None, tell: Tell = quiet) -> Splits:  # noqa: ARG002
         """Three splits; inputs (n, 64, 1) float32, labels (n,) int64."""
         packed = files("benchmark.tasks").joinpath("data/digits.csv.gz").read_bytes()
         table = np.loadtxt(gzip.decompress(packed).decode().splitlines(), delimiter=",")
         inputs = (table[:, :64, None] / 8 - 1).astype(np.float32)
+        if self.permuted:
+            inputs = inputs[:, np.random.default_rng(0).permutation(64)]
         labels = table[:, 64].astype(np.int64)
-        train, validation, test = stratified(labels)
-        return Splits(*(Split(inputs[rows], labels[rows]) for rows in (train, validation, test)))
+        train, validation, test = (Split(inputs[rows], labels[rows]) for rows in stratified(labels))
+        return Splits(train, validation, test)
 
 
 def stratified(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

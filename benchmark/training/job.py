@@ -1,7 +1,7 @@
 """The training of one cell, in its worker."""
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,120 +10,112 @@ from benchmark import backends
 from benchmark.metrics import memory
 from benchmark.metrics.energy import EnergyMeter
 from benchmark.metrics.nvml import nvml_of
-from benchmark.metrics.timing import Plan, measure
-from benchmark.spec import UserError
-from benchmark.spec.model import ModelSpec
-from benchmark.spec.optimiser import Optimiser
+from benchmark.spec import Unsupported
+from benchmark.spec.model import ModelSpec, subset
+from benchmark.store import trained
 from benchmark.sweeps.cell import Cell, Recipe
-from benchmark.tasks import task
-from benchmark.training.loop import fit
-from benchmark.training.published import TASKS as TASK_SIZES
-
-Emit = Callable[..., None]
-
-
-def model_spec(cell: Cell) -> tuple[ModelSpec, Recipe]:
-    """The model that a training cell trains, and how."""
-    if cell.recipe is None or cell.task is None:
-        raise UserError("a training cell needs a task and a recipe")
-    data = task(cell.task)
-    model = ModelSpec(
-        layer=cell.spec,
-        depth=cell.recipe.depth,
-        inputs=data.inputs,
-        outputs=data.outputs,
-        encoder=data.encoder,
-        norm=cell.recipe.norm,
-        activation=cell.recipe.activation,
-        dropout=cell.recipe.dropout,
-    )
-    return model, cell.recipe
+from benchmark.tasks import Split, Splits, Task
+from benchmark.tasks.base import Extra
+from benchmark.training import checkpoint
+from benchmark.training.feed import feed_ahead
+from benchmark.training.history import History
+from benchmark.training.loop import Fit, evaluated, steps_of
+from benchmark.training.schedule import factor
+from benchmark.training.setup import (
+    Setting,
+    allocated,
+    model_of,
+    recipe_of,
+    splits_of,
+    task_of,
+    trainer_of,
+    training_set,
+)
 
 
-def train(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-    """Train one cell and return the columns of its row; one progress event an epoch."""
-    cell = Cell.model_validate(payload["cell"])
-    model, recipe = model_spec(cell)
-    trainer = _trainer(cell, model, recipe)
-    device = backends.device(cell.framework)
+def train(payload: dict[str, Any], emit: Callable[..., None]) -> dict[str, Any]:
+    """Train one cell and return the columns of its row; one progress event a validation."""
+    cell, setting = Cell.model_validate(payload["cell"]), Setting.of(payload)
+    model, recipe, data = model_of(cell), recipe_of(cell), task_of(cell)
+    splits, device = splits_of(cell, setting.data_dir), backends.device(cell.framework)
+    trainer, notes = trainer_of(cell, model), list[str]()
 
-    def report(epoch: int, loss: float, validation: float) -> None:
-        emit(event="progress", done=epoch, of=recipe.epochs, loss=loss, validation_accuracy=validation)
+    def report(history: History, step: int, total: int) -> None:
+        emit(
+            event="progress", done=step, of=total, loss=history.epoch_loss[-1], score=history.epoch_validation_score[-1]
+        )
+
+    def ahead(order: Iterator[np.ndarray]) -> Iterator[Split]:
+        return feed_ahead(partial(training_set, cell, setting.data_dir), order, setting.workers)
 
     with EnergyMeter(nvml_of(cell.device)) as meter:
-        history = fit(trainer, task(cell.task or "").load(), recipe, cell.seed, report)
-    wall_s = history.epoch_end_s[-1]
+        history = Fit(
+            trainer,
+            splits,
+            recipe,
+            cell.seed,
+            target=data.target,
+            feeder=ahead if setting.workers else None,
+            path=trained.checkpoint_path(setting.folder, cell.id),
+            save_s=setting.save_s,
+            energy_j=lambda: meter.so_far().joules,
+            on_validation=report,
+            on_note=notes.append,
+        ).run()
+    history.chance = chance(splits.test, data)
+    history.extra = {name: on_extra(trainer, model, extra, recipe, data) for name, extra in splits.extra.items()}
+    keep(cell, setting, trainer, history, splits)
     return {
         "algorithm_run": backends.layers(cell.framework).resolve_algorithm(model.layer, cell.algorithm, cell.device),
         "model_param_count": model.param_count,
-        "test_accuracy": history.test_accuracy,
-        "device_hours": wall_s / 3600,
+        "test_accuracy": history.test_score if history.measure == "accuracy" else None,
+        "device_hours": history.end_s / 3600,
         "rss_peak_bytes": memory.rss_peak_bytes(),
-        "energy_j": meter.result.joules,
-        **{name: value for name, value in device.memory(cell.device).items() if name.endswith("_bytes")},
+        "energy_j": history.energy_j,
+        **allocated(cell),
         "detail": {
-            "history": asdict(history),
+            "history": history.summary(),
+            "tokens_per_s": tokens_per_s(history, cell, data),
             "device_name": device.describe(cell.device),
             "devices": 1,
             "energy_how": meter.result.how,
+            "notes": notes,
         },
     }
 
 
-def _trainer(cell: Cell, model: ModelSpec, recipe: Recipe) -> Any:
-    """The framework's trainer with the cell's initial values, its device set up."""
-    device = backends.device(cell.framework)
-    device.resolve(cell.device)
-    device.set_threads(cell.threads)
-    device.set_precision(cell.precision, cell.device)
-    params, stats = model.init(cell.seed)
-    return backends.train(cell.framework).Trainer(
-        model,
-        params,
-        stats,
-        Optimiser(weight_decay=recipe.weight_decay),
-        device=cell.device,
-        algorithm=cell.algorithm,
-        seed=cell.seed,
-    )
+def keep(cell: Cell, setting: Setting, trainer: Any, history: History, splits: Splits) -> None:
+    """Write the weights and the losses by step beside the results."""
+    described = {"cell": cell.cell_values(), "test_score": history.test_score, "measure": history.measure}
+    checkpoint.save(trained.weights_path(setting.folder, cell.id), trainer.weights(), described)
+    recipe = recipe_of(cell)
+    total, _ = steps_of(recipe, len(splits.train.labels))
+    rates = [factor(step, total, recipe.warmup) for step in range(len(history.step_loss))]
+    trained.write_steps(trained.steps_path(setting.folder, cell.id), history, rates)
 
 
-def train_step(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:  # noqa: ARG001
-    """Time one optimiser step of a published recipe on random data of its task's shape."""
-    cell = Cell.model_validate(payload["cell"])
-    size, recipe = TASK_SIZES[cell.task or ""], cell.recipe
-    if recipe is None:
-        raise UserError("a training step needs a recipe")
-    model = ModelSpec(
-        layer=cell.spec,
-        depth=recipe.depth,
-        inputs=size.inputs,
-        outputs=size.outputs,
-        encoder="tokens" if size.tokens else "linear",
-        norm=recipe.norm,
-        activation=recipe.activation,
-        dropout=recipe.dropout,
-        head="retrieval" if size.documents == 2 else "classifier",
-    )
-    trainer, device = _trainer(cell, model, recipe), backends.device(cell.framework)
-    rng = np.random.default_rng(cell.seed)
-    shape = (cell.batch * size.documents, size.seq_len)
-    x = rng.integers(0, size.inputs, shape) if size.tokens else rng.standard_normal((*shape, 1), dtype=np.float32)
-    labels = rng.integers(0, size.outputs, cell.batch)
-    rates = {"recurrence": recipe.recurrence_lr, "regular": recipe.lr}
-    plan = Plan(**payload.get("plan", {}), warmup_s=0.0, min_samples=3)
-    timing = measure(lambda: trainer.update(x, labels, None, rates), device.synchronise, plan)
-    return {
-        "algorithm_run": backends.layers(cell.framework).resolve_algorithm(model.layer, cell.algorithm, cell.device),
-        "model_param_count": model.param_count,
-        "samples_ms": [s * 1e3 for s in timing.samples_s],
-        "rss_peak_bytes": memory.rss_peak_bytes(),
-        **{name: value for name, value in device.memory(cell.device).items() if name.endswith("_bytes")},
-        "detail": {
-            "device_name": device.describe(cell.device),
-            "devices": 1,
-            "warmup_ms": [s * 1e3 for s in (timing.first_run_s, *timing.warmup_s)],
-            "inner": 1,
-            "stop_reason": timing.stop_reason,
-        },
-    }
+def chance(test: Split, data: Task) -> float:
+    """The score of the best constant answer on a test set; of steps that of the task."""
+    if data.target == "class":
+        return float(np.bincount(np.asarray(test.labels)).max() / len(test.labels))
+    return data.chance if data.target == "steps" else float(np.var(test.labels))
+
+
+def on_extra(trainer: Any, model: ModelSpec, extra: Extra, recipe: Recipe, data: Task) -> float | str:
+    """The score on a further test set, with steps rescaled where it is sampled otherwise; or why there is none."""
+    own = trainer.weights()
+    try:
+        if extra.step != 1:
+            rescaled = model.rescale_step(subset(own, "params/"), extra.step)
+            trainer.load(own | {f"params/{name}": np.asarray(value, np.float32) for name, value in rescaled.items()})
+        return evaluated(trainer, extra.split, extra.affine, recipe.batch, data.target)
+    except Unsupported as error:
+        return str(error)
+    finally:
+        trainer.load(own)
+
+
+def tokens_per_s(history: History, cell: Cell, data: Task) -> float | None:
+    """Steps of all sequences that a second of updates gets through, compilation included."""
+    steps = len(history.step_loss) * cell.batch * data.documents * data.seq_len
+    return steps / history.update_s if history.update_s > 0 else None

@@ -1,16 +1,27 @@
 """The neutral training loop: the same batches, rates and decisions in both frameworks."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from benchmark.spec import UserError
-from benchmark.sweeps.cell import Recipe
-from benchmark.tasks import Split, Splits
+from benchmark.sweeps.recipe import Recipe
+from benchmark.tasks.base import Affine, Split, Splits, Target
+from benchmark.training.checkpoint import Arrays, Checkpoint, load_checkpoint, save_checkpoint
+from benchmark.training.feed import feed, read, rows_by_step
+from benchmark.training.history import History
 from benchmark.training.schedule import factor
+from benchmark.training.scoring import Score, is_better, measure_of, score
+
+CHECK_STEPS = 50
+"""Losses are looked at this often: looking waits for the device."""
+
+HOPELESS = 1e4
+"""A loss beyond this comes of rates that are too large; no task here has a loss above 10 at the start."""
 
 
 class Trainer(Protocol):
@@ -22,6 +33,18 @@ class Trainer(Protocol):
     def evaluate(self, inputs: np.ndarray, lengths: Any) -> np.ndarray:
         """Logits."""
 
+    def weights(self) -> Arrays:
+        """What ``evaluate`` uses."""
+
+    def load(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Evaluate other weights."""
+
+    def state(self) -> Arrays:
+        """All that the next steps hang on."""
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from there."""
+
 
 class DivergedError(UserError):
     """Training has left the finite numbers. Its row says so."""
@@ -29,92 +52,178 @@ class DivergedError(UserError):
     status = "diverged"
 
 
+Feeder = Callable[[Iterator[np.ndarray]], Iterator[Split]]
+"""Turns an order of rows into batches."""
+
+
 @dataclass
-class History:
-    """What happened: the loss of every step, and one entry an epoch. Accuracies are shares from 0 to 1."""
-
-    step_loss: list[float] = field(default_factory=list)
-    epoch_loss: list[float] = field(default_factory=list)
-    epoch_validation_accuracy: list[float] = field(default_factory=list)
-    epoch_end_s: list[float] = field(default_factory=list)
-    best_epoch: int = 0
-    test_accuracy: float = 0.0
-    validation_accuracy: float = -1.0
-
-
-def fit(
-    trainer: Trainer,
-    splits: Splits,
-    recipe: Recipe,
-    seed: int,
-    on_epoch: Callable[[int, float, float], None] = lambda *_: None,
-    clock: Callable[[], float] = time.perf_counter,
-) -> History:
-    """Train, and test the epoch that is best on the validation split.
-
-    Of equals the latest counts, as its rate has fallen furthest.
+class Fit:
+    """One training: ``run`` it. A checkpoint is read at the start and written as it goes, if ``path`` is given.
 
     Args:
         trainer: parameters and optimiser of one framework.
         splits: the task's data.
-        recipe: epochs, batch and rates.
+        recipe: steps, batch and rates.
         seed: decides the order of the batches, with the epoch.
-        on_epoch: called with the epoch's number from 1, its mean loss and its validation accuracy.
+        target: what the task asks for.
+        feeder: makes the batches; here and now if None.
+        path: of the checkpoint.
+        save_s: seconds between checkpoints, at least.
+        energy_j: joules since this process began to train, None where that is not known.
+        on_validation: called after each with the history so far, the steps done and their total.
+        on_note: called with one line that the row should keep.
         clock: seconds, monotonic.
-
-    Raises:
-        DivergedError: if a loss is not finite, naming the step.
-        UserError: if a batch is larger than the data.
     """
-    start, history = clock(), History()
-    steps_an_epoch = len(splits.train.labels) // recipe.batch
-    if steps_an_epoch == 0:
-        raise UserError(f"batch must not exceed the {len(splits.train.labels)} training examples, got {recipe.batch}")
-    for epoch in range(recipe.epochs):
-        losses = []
-        for index, batch in enumerate(batches(splits.train, recipe.batch, seed, epoch)):
-            share = factor(epoch * steps_an_epoch + index, recipe.epochs * steps_an_epoch, recipe.warmup)
-            rates = {"recurrence": recipe.recurrence_lr * share, "regular": recipe.lr * share}
-            losses.append(trainer.update(batch.inputs, batch.labels, batch.lengths, rates))
-        record_epoch(history, trainer, splits, recipe.batch, [float(loss) for loss in losses])
-        history.epoch_end_s.append(clock() - start)
-        on_epoch(epoch + 1, history.epoch_loss[-1], history.epoch_validation_accuracy[-1])
-    return history
+
+    trainer: Trainer
+    splits: Splits
+    recipe: Recipe
+    seed: int
+    target: Target = "class"
+    feeder: Feeder | None = None
+    path: Path | None = None
+    save_s: float = 60.0
+    energy_j: Callable[[], float | None] = lambda: None
+    on_validation: Callable[[History, int, int], None] = lambda *_: None
+    on_note: Callable[[str], None] = lambda _: None
+    clock: Callable[[], float] = time.perf_counter
+
+    history: History = field(init=False, default_factory=History)
+    best: Arrays = field(init=False, default_factory=dict)
+    pending: list[Any] = field(init=False, default_factory=list)
+    spent_j: float | None = field(init=False, default=0.0)
+    """By the processes before a resume."""
+    started: float = field(init=False, default=0.0)
+    saved: float = field(init=False, default=0.0)
+
+    def run(self) -> History:
+        """Train, and test the weights that are best on the validation split; the trainer ends with these.
+
+        Raises:
+            DivergedError: if a loss is not finite or beyond hope, naming the step and the parameter.
+            UserError: if a batch is larger than the data.
+        """
+        self.history.measure = measure_of(self.target)
+        total, per_epoch = steps_of(self.recipe, len(self.splits.train.labels))
+        first = self._resume()
+        self.saved = self.clock()
+        for step, batch in self._timed("batches", enumerate(self._batches(first, total), first + 1)):
+            self._update(step - 1, total, batch)
+            validates = step == total or step % (self.recipe.eval_steps or per_epoch) == 0
+            if validates or len(self.pending) >= CHECK_STEPS:
+                self._settle()
+            if validates:
+                self._validate(step, total)
+            if self.path and (step == total or self.clock() - self.saved >= self.save_s):
+                self._settle()
+                self._save(step)
+        return self._finish()
+
+    def _batches(self, first: int, total: int) -> Iterator[Split]:
+        order = rows_by_step(len(self.splits.train.labels), self.recipe.batch, self.seed, first, total)
+        return self.feeder(order) if self.feeder else feed(self.splits.train, self.splits.affine, order)
+
+    def _update(self, step: int, total: int, batch: Split) -> None:
+        share = factor(step, total, self.recipe.warmup)
+        rates = {"recurrence": self.recipe.recurrence_lr * share, "regular": self.recipe.lr * share}
+        self.pending.append(self.trainer.update(batch.inputs, batch.labels, batch.lengths, rates))
+
+    def _settle(self) -> None:
+        """Wait for the losses of the last steps and look at them."""
+        losses = np.array([float(loss) for loss in self.pending])
+        self.pending.clear()
+        wrong = ~(np.abs(losses) <= HOPELESS)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise DivergedError(diverged(len(self.history.step_loss) + at, losses[at], self.trainer.state()))
+        self.history.step_loss += losses.tolist()
+
+    def _validate(self, step: int, total: int) -> None:
+        start = self.clock()
+        found = self._score(self.splits.validation, self.splits.affine)
+        if is_better(self.target, found, self.history.validation_score):
+            self.history.validation_score = found
+            self.history.best_epoch = len(self.history.epoch_step) + 1
+            self.best = self.trainer.weights()
+        self.history.overhead_s["validation"] += self.clock() - start
+        self.history.add(step, found, self.clock() - self.started)
+        self.on_validation(self.history, step, total)
+
+    def _score(self, split: Split, affine: Affine | None) -> float:
+        return evaluated(self.trainer, split, affine, self.recipe.batch, self.target)
+
+    def _finish(self) -> History:
+        self.history.energy_j = self._energy()
+        self.trainer.load(self.best)
+        self.history.test_score = self._score(self.splits.test, self.splits.affine)
+        return self.history
+
+    def _resume(self) -> int:
+        """Take up the checkpoint if there is one; returns the steps that are done."""
+        self.started = self.clock()
+        if self.path is None or not self.path.exists():
+            return 0
+        try:
+            found = load_checkpoint(self.path)
+            self.trainer.restore(found.state)
+        except UserError as error:
+            aside = self.path.replace(self.path.with_suffix(".damaged"))
+            self.on_note(f"started anew: {error}; it is kept as {aside}")
+            return 0
+        self.history, self.best = found.history, found.best
+        self.history.resumed_at.append(found.step)
+        self.started -= found.elapsed_s
+        self.spent_j = found.history.energy_j
+        return found.step
+
+    def _save(self, step: int) -> None:
+        assert self.path is not None
+        start = self.clock()
+        elapsed_s = start - self.started
+        self.history.energy_j = self._energy()
+        save_checkpoint(self.path, Checkpoint(step, elapsed_s, self.trainer.state(), self.best, self.history))
+        self.saved = self.clock()
+        self.history.overhead_s["saving"] += self.saved - start
+
+    def _energy(self) -> float | None:
+        """Joules of the whole training, None if those of any part are not known."""
+        now = self.energy_j()
+        return None if now is None or self.spent_j is None else now + self.spent_j
+
+    def _timed(self, name: str, items: Iterator[Any]) -> Iterator[Any]:
+        """The items; the seconds that they take to come are added to the overhead of that name."""
+        while True:
+            start = self.clock()
+            item = next(items, None)
+            self.history.overhead_s[name] += self.clock() - start
+            if item is None:
+                return
+            yield item
 
 
-def record_epoch(history: History, trainer: Trainer, splits: Splits, batch: int, losses: list[float]) -> None:
-    """Add an epoch to the history; test it if it is the best so far."""
-    if not np.isfinite(losses).all():
-        step = len(history.step_loss) + int(np.argmin(np.isfinite(losses)))
-        raise DivergedError(f"the loss is not finite at step {step}; try a smaller --lr")
-    history.step_loss += losses
-    history.epoch_loss.append(float(np.mean(losses)))
-    validation = accuracy(trainer, splits.validation, batch)
-    history.epoch_validation_accuracy.append(validation)
-    if validation >= history.validation_accuracy:
-        history.validation_accuracy = validation
-        history.best_epoch = len(history.epoch_loss)
-        history.test_accuracy = accuracy(trainer, splits.test, batch)
+def steps_of(recipe: Recipe, examples: int) -> tuple[int, int]:
+    """Steps of the whole training and of one epoch. Raises UserError if a batch is larger than the data."""
+    per_epoch = examples // recipe.batch
+    if per_epoch == 0:
+        raise UserError(f"batch must not exceed the {examples} training examples, got {recipe.batch}")
+    return recipe.steps or recipe.epochs * per_epoch, per_epoch
 
 
-def batches(split: Split, size: int, seed: int, epoch: int) -> Iterator[Split]:
-    """Full batches in an order that hangs on seed and epoch alone; what is left over is dropped."""
-    order = np.random.default_rng([seed, epoch]).permutation(len(split.labels))
-    for first in range(0, len(order) - size + 1, size):
-        yield take(split, order[first : first + size])
+def diverged(step: int, loss: float, state: Mapping[str, np.ndarray]) -> str:
+    """One line: where the loss left the sensible numbers, and the first parameter that did."""
+    names = (name for name, value in state.items() if name.startswith("params/") and not np.isfinite(value).all())
+    first = next(names, None)
+    what = f"{first.removeprefix('params/')} is not finite either" if first else "all parameters are finite"
+    return f"the loss is {loss:g} at step {step}; {what}; try a smaller --lr or --recurrence-lr"
 
 
-def take(split: Split, rows: np.ndarray) -> Split:
-    """Some rows of a split."""
-    return Split(*(None if array is None else array[rows] for array in split))  # type: ignore[arg-type]
-
-
-def accuracy(trainer: Trainer, split: Split, size: int) -> float:
-    """The share of right answers, in batches of one size, so that nothing is compiled twice."""
-    right, n = 0, len(split.labels)
+def evaluated(trainer: Trainer, split: Split, affine: Affine | None, size: int, target: Target) -> float:
+    """The score of a split, in batches of one size, so that nothing is compiled twice."""
+    total, answers, n = 0.0, 0, len(split.labels)
     for first in range(0, n, size):
         rows = np.arange(first, min(first + size, n))
-        padded = take(split, np.resize(rows, size))
-        logits = trainer.evaluate(padded.inputs, padded.lengths)[: len(rows)]
-        right += int((logits.argmax(1) == split.labels[rows]).sum())
-    return right / n
+        batch = read(split, affine, np.resize(rows, size))
+        logits = trainer.evaluate(batch.inputs, batch.lengths)[: len(rows)]
+        found = score(target, logits, batch.labels[: len(rows)])
+        total, answers = total + found.total, answers + found.answers
+    return Score(total, answers).mean

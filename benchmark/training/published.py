@@ -1,14 +1,18 @@
-"""Published training recipes: sizes, steps and batches by task and layer, for projections of device-hours.
+"""Published training recipes by task and layer: for trainings at the level of the papers, and projections.
 
-Sources: the released S5 scripts; LRU paper, table 9; the S4 repository's configurations of the S4D paper
-("v3"); for RotRNN the sweeps in the authors' code, which take depth, width, batch and epochs from S5.
-Steps are iterations where the source gives them, else epochs x training examples / batch.
+The values are in published.toml, each beside its source; here they are read and checked.
 """
 
+import math
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import resources
+from typing import Any, Literal
 
-from benchmark.spec.errors import unknown
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from benchmark.spec.errors import UserError, short, unknown
 
 
 @dataclass(frozen=True)
@@ -29,98 +33,116 @@ TASKS: dict[str, TaskSize] = {
     "lra-text": TaskSize(4096, 135, 2, True, 25_000),
     "lra-retrieval": TaskSize(4000, 98, 2, True, 147_086, documents=2),
     "lra-image": TaskSize(1024, 1, 10, False, 45_000),
+    "cifar": TaskSize(1024, 3, 10, False, 45_000),
     "lra-pathfinder": TaskSize(1024, 1, 2, False, 160_000),
     "lra-pathx": TaskSize(16384, 1, 2, False, 160_000),
     "speech-commands": TaskSize(16000, 1, 35, False, 84_843),
 }
 
 
-@dataclass(frozen=True)
-class Published:
-    """One recipe. ``steps`` None: from ``epochs``."""
+class Published(BaseModel):
+    """One recipe, in the words of ``benchmark.sweeps.recipe.Recipe``.
 
-    depth: int
-    d_model: int
-    d_state: int
-    batch: int
-    steps: int | None = None
-    epochs: int | None = None
-    options: tuple[tuple[str, Any], ...] = ()
-    activation: str = "half_glu1"
-    bidirectional: bool = True
+    Either ``steps`` or ``epochs`` is given, as the source does. ``warmup`` is a share of all steps.
+    ``options`` are the layer's. ``deviations`` say what of the published training is unknown, chosen,
+    or done in another way.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    depth: int = Field(gt=0)
+    d_model: int = Field(gt=0)
+    d_state: int = Field(gt=0)
+    batch: int = Field(gt=0)
+    steps: int | None = Field(None, gt=0)
+    epochs: int | None = Field(None, gt=0)
+    lr: float = Field(gt=0, lt=1)
+    recurrence_lr: float = Field(gt=0, lt=1)
+    weight_decay: float = Field(ge=0, lt=1)
+    dropout: float = Field(ge=0, lt=1)
+    warmup: float = Field(ge=0, lt=1)
+    norm: Literal["batch", "layer"]
+    prenorm: bool
+    norm_momentum: float = Field(ge=0, lt=1)
+    activation: Literal["gelu", "half_glu1", "half_glu2", "full_glu"]
+    pooling: Literal["mean", "last"]
+    groups: Literal["standard", "BandCdecay", "BfastandCdecay", "noBCdecay"]
+    bidirectional: bool
+    options: dict[str, bool | int | float | str]
+    source: str = Field(min_length=1)
+    deviations: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _has_one_length(self) -> "Published":
+        if (self.steps is None) == (self.epochs is None):
+            raise ValueError("either steps or epochs must be given")
+        return self
 
     def steps_on(self, task: str) -> int:
         """Optimiser steps of the whole training; an incomplete last batch is dropped."""
-        if self.steps is not None:
-            return self.steps
-        return (self.epochs or 0) * (TASKS[task].examples // self.batch)
+        return self.steps if self.steps is not None else (self.epochs or 0) * self._steps_an_epoch(task)
+
+    def epochs_on(self, task: str) -> int:
+        """Passes over the training set, of which the last may be incomplete."""
+        return self.epochs if self.epochs is not None else math.ceil((self.steps or 0) / self._steps_an_epoch(task))
+
+    def _steps_an_epoch(self, task: str) -> int:
+        return TASKS[task].examples // self.batch
 
     @property
     def layer_options(self) -> dict[str, Any]:
         """Options of the layer's spec."""
-        return dict(self.options) | {"bidirectional": self.bidirectional}
+        return self.options | {"bidirectional": self.bidirectional}
 
 
-def _s5(depth: int, H: int, N: int, blocks: int, batch: int, epochs: int, **more: Any) -> Published:
-    return Published(depth, H, N, batch, epochs=epochs, options=(("blocks", blocks),), **more)
+Tables = Mapping[str, Mapping[str, Any]]
 
 
-def _lru(H: int, N: int, steps: int, batch: int, r: tuple[float, float], both: bool = False) -> Published:
-    ring = (("r_min", r[0]), ("r_max", r[1]))
-    return Published(6, H, N, batch, steps, options=ring, activation="full_glu", bidirectional=both)
+def read(text: str) -> dict[str, dict[str, Published]]:
+    """Recipes by task and layer from the text of published.toml.
+
+    Raises:
+        UserError: naming task, layer and field, for a value that is missing, unknown or out of range.
+    """
+    tables = tomllib.loads(text)
+    for task in tables["recipes"]:
+        if task not in TASKS:
+            raise unknown("published task", task, TASKS)
+    return {
+        task: {layer: _checked(task, layer, _merged(tables, task, layer)) for layer in tables["recipes"][task]}
+        for task in TASKS
+        if task in tables["recipes"]
+    }
 
 
-def _s4d(depth: int, H: int, batch: int, steps: int) -> Published:
-    return Published(depth, H, 64, batch, steps, activation="full_glu")
+def _merged(tables: Tables, task: str, layer: str) -> dict[str, Any]:
+    """A recipe with what it takes from the recipe that it is like, else from its layer."""
+    if layer not in tables["layer"]:
+        raise unknown(f"layer of a recipe on {task}", layer, tables["layer"])
+    if layer not in tables["recipes"].get(task, {}):
+        raise UserError(f"like must name a task on which {layer} has a recipe, got {task!r}")
+    own = dict(tables["recipes"][task][layer])
+    base = _merged(tables, own.pop("like"), layer) if "like" in own else tables["layer"][layer]
+    options = {**base.get("options", {}), **own.get("options", {})}
+    deviations = [*base.get("deviations", []), *own.get("deviations", [])]
+    return {**base, **own, "options": options, "deviations": tuple(deviations)}
 
 
-def _rotrnn(depth: int, H: int, N: int, batch: int, epochs: int) -> Published:
-    return Published(depth, H, N, batch, epochs=epochs, options=(("heads", 32),))
+def _checked(task: str, layer: str, values: dict[str, Any]) -> Published:
+    try:
+        return Published(**values)
+    except ValidationError as error:
+        found = error.errors()[0]
+        field = ".".join(map(str, found["loc"])) or "recipe"
+        raise UserError(
+            f"published recipe of {layer} on {task}: {field}: {found['msg']}, got {short(found['input'])}"
+        ) from None
 
 
-RECIPES: dict[str, dict[str, Published]] = {
-    "lra-listops": {
-        "rotrnn": _rotrnn(8, 128, 128, 50, 40),
-        "lru": _lru(128, 256, 80_000, 32, (0.0, 0.99)),
-        "s4d": _s4d(8, 128, 50, 80_000),
-        "s5": _s5(8, 128, 16, 8, 50, 40, activation="half_glu2"),
-    },
-    "lra-text": {
-        "rotrnn": _rotrnn(6, 256, 192, 50, 35),
-        "lru": _lru(256, 192, 50_000, 32, (0.5, 0.9)),
-        "s4d": _s4d(6, 256, 16, 50_000),
-        "s5": _s5(6, 256, 192, 12, 50, 35, activation="half_glu2"),
-    },
-    "lra-retrieval": {
-        "rotrnn": _rotrnn(6, 128, 256, 32, 20),
-        "lru": _lru(128, 256, 100_000, 64, (0.5, 0.9)),
-        "s4d": _s4d(6, 256, 64, 50_000),
-        "s5": _s5(6, 128, 256, 16, 32, 20),
-    },
-    "lra-image": {
-        "rotrnn": _rotrnn(6, 512, 384, 50, 250),
-        "lru": _lru(512, 384, 180_000, 50, (0.9, 0.999)),
-        "s4d": _s4d(6, 512, 50, 180_000),
-        "s5": _s5(6, 512, 384, 3, 50, 250),
-    },
-    "lra-pathfinder": {
-        "rotrnn": _rotrnn(6, 192, 256, 64, 200),
-        "lru": _lru(192, 256, 500_000, 64, (0.9, 0.999), both=True),
-        "s4d": _s4d(6, 256, 64, 500_000),
-        "s5": _s5(6, 192, 256, 8, 64, 200),
-    },
-    "lra-pathx": {
-        "rotrnn": _rotrnn(6, 128, 256, 32, 75),
-        "lru": _lru(128, 256, 250_000, 32, (0.999, 0.9999), both=True),
-        "s4d": _s4d(6, 256, 16, 500_000),
-        "s5": _s5(6, 128, 256, 16, 32, 75),
-    },
-    "speech-commands": {
-        "rotrnn": _rotrnn(6, 96, 128, 16, 40),
-        "s4d": _s4d(6, 128, 16, 200_000),
-        "s5": _s5(6, 96, 128, 16, 16, 40),
-    },
-}
+_TEXT = resources.files("benchmark.training").joinpath("published.toml").read_text(encoding="utf-8")
+RECIPES: dict[str, dict[str, Published]] = read(_TEXT)
+TASK_OPTIONS: dict[str, dict[str, Any]] = tomllib.loads(_TEXT)["task"]
+"""Options of a task that the published trainings take, where they are not its defaults."""
 
 
 def published(task: str) -> dict[str, Published]:
@@ -128,3 +150,27 @@ def published(task: str) -> dict[str, Published]:
     if task not in RECIPES:
         raise unknown("published task", task, RECIPES)
     return RECIPES[task]
+
+
+def recipe_values(task: str, layer: str) -> dict[str, Any]:
+    """A published recipe as plain values in one dict.
+
+    Args:
+        task: its name.
+        layer: its name.
+
+    Returns:
+        The fields of ``benchmark.sweeps.recipe.Recipe`` that a recipe sets, d_model, d_state, the
+        layer's options by their names and, under ``task``, options of the task. ``steps`` only
+        where the source counts in steps; ``epochs`` always.
+
+    Raises:
+        UserError: naming the known ones, for a task or layer without a recipe.
+    """
+    recipes = published(task)
+    if layer not in recipes:
+        raise unknown(f"layer with a published recipe on {task}", layer, recipes)
+    found = recipes[layer]
+    values = found.model_dump(exclude={"source", "deviations", "options", "bidirectional"}, exclude_none=True)
+    values |= {"epochs": found.epochs_on(task), **found.layer_options}
+    return values | ({"task": dict(TASK_OPTIONS[task])} if task in TASK_OPTIONS else {})

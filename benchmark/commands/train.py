@@ -1,0 +1,118 @@
+"""Commands that train, and that look at what was trained."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmark.commands.options import (
+    RUNS,
+    Again,
+    FailFast,
+    Folder,
+    Inline,
+    Json,
+    Layer,
+    Retry,
+    Wait,
+    Words,
+    with_recipe,
+)
+from benchmark.commands.running import measure_and_show, retries
+from benchmark.console import Progress, show, show_json
+
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder of data sets; else ROTBENCH_DATA, else the user's own.")
+]
+
+
+@with_recipe
+def train(
+    task: Annotated[str, typer.Argument(help="The task, see rotbench list.")],
+    overrides: dict[str, object],
+    layer: Layer = ["all"],
+    framework: Annotated[
+        Words, typer.Option("--framework", help="torch, jax or all; the first that is installed if left out.")
+    ] = [],
+    preset: Annotated[str, typer.Option("--preset", help="small: minutes on a CPU; paper: as published.")] = "small",
+    seeds: Annotated[
+        Words, typer.Option("--seeds", "--seed", help="Of initial values and batch order: 0, or 0:5 for five.")
+    ] = ["0"],
+    data: Annotated[
+        str, typer.Option("--data", help="auto, real, generated, stand-in; auto takes the best that is here.")
+    ] = "auto",
+    data_dir: DataDir = None,
+    workers: Annotated[int, typer.Option("--workers", help="Processes that read batches ahead; 0 for none.")] = 0,
+    save_s: Annotated[float, typer.Option("--save-s", help="Seconds between checkpoints.")] = 60.0,
+    algorithm: Annotated[str, typer.Option("--algorithm", help="Of the recurrence.")] = "auto",
+    precision: Annotated[
+        Words, typer.Option("--precision", help="Least precision of float32 matrix products: fp32, tf32, bf16.")
+    ] = ["fp32"],
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")] = "cpu",
+    threads: Annotated[int, typer.Option("--threads", help="Processors that a process may use; 0 for all.")] = 0,
+    settings: Annotated[
+        Words, typer.Option("--set", help="An option of layer or task: heads=16, s5.blocks=4, task.level=9; repeat it.")
+    ] = [],
+    out: Folder = RUNS,
+    json: Json = False,
+    wait: Wait = False,
+    inline: Inline = False,
+    fail_fast: FailFast = False,
+    again: Again = False,
+    retry: Retry = [],
+) -> None:
+    """Train a model around each layer, with the same initial values, batches and rates in both frameworks.
+
+    What was killed goes on from its last checkpoint when the same command is given again.
+    """
+    from benchmark import backends
+    from benchmark.data.folder import data_dir as folder_of
+    from benchmark.reports.results import training_table
+    from benchmark.sweeps.run import Effort
+    from benchmark.sweeps.train_plan import check_setting, prepare_data, train_cells
+
+    folder = folder_of(data_dir)
+    cells = train_cells(
+        task,
+        layers=layer,
+        frameworks=framework or list(backends.installed()[:1]),
+        seeds=seeds,
+        device=device,
+        threads=threads,
+        algorithm=algorithm,
+        precision=precision,
+        settings=settings,
+        preset=preset,
+        data=data,
+        data_dir=folder,
+        overrides=overrides,
+    )
+    check_setting(workers, save_s)
+    with Progress("preparing data") as progress:
+        prepare_data(cells, folder, progress.advance, progress.say)
+    training = {"data_dir": str(folder), "workers": workers, "save_s": save_s}
+    effort = Effort(inline=inline, fail_fast=fail_fast, again=again, retry=retries(retry), training=training)
+    measure_and_show(cells, out, effort, wait, json, training_table)
+
+
+def evaluate(
+    weights: Annotated[list[Path], typer.Argument(help="Files of weights, RESULTS/weights/CELL.safetensors.")],
+    framework: Annotated[Words, typer.Option("--framework", help="torch, jax or all; in which to evaluate.")] = ["all"],
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")] = "cpu",
+    data_dir: DataDir = None,
+    json: Json = False,
+) -> None:
+    """Test trained weights on their task's test set, in either framework, whichever trained them."""
+    from benchmark.data.folder import data_dir as folder_of
+    from benchmark.reports.trained import evaluation_table
+    from benchmark.sweeps.evaluate import evaluate_weights
+    from benchmark.sweeps.plan import check_device, framework_names
+
+    frameworks = framework_names(framework)
+    check_device(device, frameworks)
+    with Progress("evaluating") as progress:
+        found = evaluate_weights(weights, frameworks, device, folder_of(data_dir), progress.advance)
+    if json:
+        show_json([entry._asdict() for entry in found])
+    else:
+        show(evaluation_table(found))

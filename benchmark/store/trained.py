@@ -1,0 +1,50 @@
+"""Where a results folder keeps what belongs to a training besides its row: FOLDER/KIND/CELL_ID.SUFFIX."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmark.store.files import STEPS, write_table
+
+if TYPE_CHECKING:
+    from benchmark.training.history import History
+
+
+def checkpoint_path(folder: Path, cell_id: str) -> Path:
+    """A training that has not ended; removed once its row is on disk."""
+    return folder / "checkpoints" / f"{cell_id}.safetensors"
+
+
+def weights_path(folder: Path, cell_id: str) -> Path:
+    """The weights that were best on the validation split."""
+    return folder / "weights" / f"{cell_id}.safetensors"
+
+
+def steps_path(folder: Path, cell_id: str) -> Path:
+    """The losses by step."""
+    return folder / STEPS / f"{cell_id}.parquet"
+
+
+def write_steps(path: Path, history: "History", rates: Sequence[float]) -> None:
+    """Write the training step by step, whole or not at all.
+
+    Columns: step from 1; loss before it; rate, as a share of the peak; and where there was a
+    validation after the step, its score and the seconds of training until then, else null.
+
+    Raises:
+        UserError: if it cannot be written.
+    """
+    import pyarrow as pa
+
+    steps = list(range(1, len(history.step_loss) + 1))
+    at = dict(
+        zip(history.epoch_step, zip(history.epoch_validation_score, history.epoch_end_s, strict=True), strict=True)
+    )
+    columns = {
+        "step": pa.array(steps, pa.int64()),
+        "loss": pa.array(history.step_loss, pa.float64()),
+        "rate_share": pa.array(rates, pa.float64()),
+        f"validation_{history.measure}": pa.array([at.get(step, (None, None))[0] for step in steps], pa.float64()),
+        "end_s": pa.array([at.get(step, (None, None))[1] for step in steps], pa.float64()),
+    }
+    write_table(path, pa.table(columns))
