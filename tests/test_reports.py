@@ -10,7 +10,7 @@ from test_store import row
 
 from benchmark.reports import listing, report, roofline
 from benchmark.reports import numbers as n
-from benchmark.reports.charts import accuracy_chart, speed_charts
+from benchmark.reports.charts import accuracy_charts, speed_charts
 from benchmark.reports.hours import hours_as_json, hours_of, hours_tables
 from benchmark.reports.labels import algorithm
 from benchmark.reports.progress import line
@@ -177,7 +177,7 @@ def test_failures_are_listed_and_no_others():
 
 def test_charts_need_something_to_show():
     assert speed_charts(sweep()[:1]) == []
-    assert accuracy_chart(sweep()) is None
+    assert accuracy_charts(sweep()) == []
     ((title, chart),) = speed_charts(sweep())
     assert "forward" in title
     assert chart["layer"]

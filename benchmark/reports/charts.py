@@ -1,11 +1,13 @@
 """Result rows as Vega-Lite charts. Colours are those of Okabe and Ito, safe for colour-blind readers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
 from benchmark.reports.labels import algorithm, variants
+from benchmark.reports.results import data_kind
 from benchmark.spec import LAYERS
 from benchmark.store.row import Row
 
@@ -67,22 +69,30 @@ def _speed_chart(table: pd.DataFrame) -> dict[str, Any]:
     return _finish(band + line)
 
 
-def accuracy_chart(rows: list[Row]) -> dict[str, Any] | None:
-    """Test accuracy against device-hours, one mark a training; None where there is none."""
+def accuracy_charts(rows: Sequence[Row]) -> list[tuple[str, dict[str, Any]]]:
+    """For each task and kind of data, test accuracy against training time, one mark a training."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row.test_accuracy is not None:
+            groups.setdefault((row.task or "", data_kind(row)), []).append(row)
+    return [
+        (f"Test accuracy against training time: {task}, {kind} data", _accuracy_chart(members))
+        for (task, kind), members in sorted(groups.items())
+    ]
+
+
+def _accuracy_chart(rows: Sequence[Row]) -> dict[str, Any]:
     table = pd.DataFrame(
         {
             "layer": r.layer,
             "framework": r.framework,
-            "task": r.task,
+            "data": data_kind(r),
             "seed": r.seed,
             "accuracy": r.test_accuracy,
             "seconds": r.train_wall_s,
         }
         for r in rows
-        if r.test_accuracy is not None
     )
-    if table.empty:
-        return None
     chart = (
         alt.Chart(table)
         .mark_point(size=90, filled=True)
@@ -92,9 +102,9 @@ def accuracy_chart(rows: list[Row]) -> dict[str, Any] | None:
             color=_by_layer(),
             shape=alt.Shape("framework:N", title="framework"),
             tooltip=[
-                "task",
                 "layer",
                 "framework",
+                "data",
                 "seed",
                 alt.Tooltip("accuracy", format=".2%"),
                 alt.Tooltip("seconds", format=".3s"),

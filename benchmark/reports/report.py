@@ -12,7 +12,9 @@ from benchmark.reports.labels import algorithm, variants
 from benchmark.reports.progress import warnings_of
 from benchmark.reports.results import (
     cost_table,
+    data_kind,
     failure_table,
+    history,
     latest,
     memory_table,
     speed_table,
@@ -20,6 +22,7 @@ from benchmark.reports.results import (
 )
 from benchmark.reports.roofline import ceilings, roofline_table
 from benchmark.reports.tables import Table, to_markdown
+from benchmark.reports.trained import notes_on_data, score_text
 from benchmark.store.files import write_whole
 from benchmark.store.row import Row
 
@@ -84,11 +87,28 @@ def _who(row: Row, variant: str) -> str:
 
 
 def _training_findings(rows: list[Row]) -> list[str]:
-    return [
-        f"{r.layer} in {r.framework} reaches {n.percent(r.test_accuracy)} on {r.task} (seed {r.seed})"
-        f" after {n.significant(r.device_hours)} device-hours ({n.duration(r.train_wall_s)})."
-        for r in sorted(rows, key=lambda r: (r.task or "", r.framework, -(r.test_accuracy or 0)))
-    ]
+    """The mean over seeds of trainings that are alike in all else."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for r in sorted(rows, key=lambda r: (r.task or "", data_kind(r), r.framework, r.layer)):
+        recipe = r.recipe.model_dump_json() if r.recipe else ""
+        key = (r.task or "", r.framework, r.layer, str(r.d_model), str(r.d_state), str(r.options), recipe, r.device)
+        groups.setdefault(key, []).append(r)
+    return [_training_finding(members) for members in groups.values()]
+
+
+def _training_finding(rows: Sequence[Row]) -> str:
+    """What trainings reached that differ in nothing but their seeds."""
+    first, seeds = rows[0], sorted(row.seed for row in rows)
+    scores = [history(row).get("test_score", row.test_accuracy) or 0.0 for row in rows]
+    spread = f", from {score_text(history(first).get('measure'), min(scores))}" if len(rows) > 1 else ""
+    spread += f" to {score_text(history(first).get('measure'), max(scores))}" if len(rows) > 1 else ""
+    mean = score_text(history(first).get("measure"), sum(scores) / len(scores))
+    hours = sum(row.device_hours or 0 for row in rows) / len(rows)
+    word = f"seeds {', '.join(map(str, seeds))}" if len(seeds) > 1 else f"seed {seeds[0]}"
+    return (
+        f"{first.layer} in {first.framework} reaches {mean} on {first.task}, {data_kind(first)} data ({word}{spread}), "
+        f"after {n.significant(hours)} device-hours ({n.duration(hours * 3600)}) a run."
+    )
 
 
 def _caveats(rows: Sequence[Row], last: Sequence[Row], bad: Sequence[tuple[Path, str]]) -> list[str]:
@@ -99,6 +119,7 @@ def _caveats(rows: Sequence[Row], last: Sequence[Row], bad: Sequence[tuple[Path,
     ]
     if any(r.metric == "train" for r in last):
         said.append("One seed a training decides no difference between layers.")
+    said += [f"{note}." for note in dict.fromkeys(note for r in last for note in notes_on_data(r))]
     if any(r.device == "cpu" for r in last):
         said.append("Times and device-hours on cpu are those of the processor named below, not of a GPU.")
     if len(rows) > len(last):
@@ -161,11 +182,9 @@ def to_html(report: Report) -> str:
     import jinja2
     import vl_convert
 
-    from benchmark.reports.charts import accuracy_chart, speed_charts
+    from benchmark.reports.charts import accuracy_charts, speed_charts
 
-    charts = speed_charts(report.rows)
-    if (accuracy := accuracy_chart(report.rows)) is not None:
-        charts.append(("Test accuracy against training time", accuracy))
+    charts = [*speed_charts(report.rows), *accuracy_charts(report.rows)]
     template = resources.files("benchmark.reports").joinpath("templates/report.html.j2").read_text()
     page = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(template)
     library = vl_convert.javascript_bundle() if charts else ""  # type: ignore[call-arg]
