@@ -74,13 +74,17 @@ def normalise(
         }
     else:
         mean, var = stats["mean"], stats["var"]
-    scaled = (x - mean) * jax.lax.rsqrt(var + NORM_EPSILON)
-    return (scaled * params["scale"] + params["bias"]).astype(kept), stats
+    gain = params["scale"] * jax.lax.rsqrt(var + NORM_EPSILON)
+    return (x * gain + (params["bias"] - mean * gain)).astype(kept), stats  # of long sequences, only x is kept
 
 
+@jax.checkpoint  # of its intermediate results, none is kept for gradients
 def moments(x: Signal, mask: Mask | None) -> tuple[Float[jax.Array, "H"], Float[jax.Array, "H"]]:
     """Mean and biased variance of each feature over the steps that count."""
-    weight = jnp.ones_like(x[..., :1]) if mask is None else mask[..., None].astype(x.dtype)
+    if mask is None:
+        mean = x.mean((0, 1))
+        return mean, ((x - mean) ** 2).mean((0, 1))
+    weight = mask[..., None].astype(x.dtype)
     mean = (weight * x).sum((0, 1)) / weight.sum()
     return mean, (weight * (x - mean) ** 2).sum((0, 1)) / weight.sum()
 

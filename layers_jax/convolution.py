@@ -47,8 +47,14 @@ def vandermonde_kernel(lam: Modes, w: Modes, length: int) -> Float[jax.Array, "H
     return jnp.einsum("hm,hml->hl", w, table).real
 
 
-def convolve(u: Signal, K: Float[jax.Array, "H L"]) -> Signal:
-    """The causal convolution of each channel with its kernel, by real FFT."""
+def both_ways(K: Float[jax.Array, "H L"], K2: Float[jax.Array, "H L"]) -> Float[jax.Array, "H n"]:
+    """One circular kernel for ``convolve``: K_l at lag l, and K2_l at lag -(l + 1)."""
+    H, L = K.shape
+    return jnp.concatenate([K, jnp.zeros((H, fft_length(L) - 2 * L + 1), K.dtype), jnp.flip(K2[:, : L - 1], 1)], 1)
+
+
+def convolve(u: Signal, K: Float[jax.Array, "H K"]) -> Signal:
+    """The convolution of each channel by real FFT with its causal kernel (H, L), or with one that goes both ways."""
     L = u.shape[1]
     n = fft_length(L)
     product = jnp.fft.rfft(jnp.swapaxes(u, 1, 2), n) * jnp.fft.rfft(K, n)

@@ -73,13 +73,16 @@ def normalise(
         }
     else:
         mean, var = stats["mean"], stats["var"]
-    scaled = (x - mean) * torch.rsqrt(var + NORM_EPSILON)
-    return (scaled * params["scale"] + params["bias"]).to(kept), stats
+    gain = params["scale"] * torch.rsqrt(var + NORM_EPSILON)
+    return (x * gain + (params["bias"] - mean * gain)).to(kept), stats  # of long sequences, only x is kept
 
 
 def moments(x: Signal, mask: Mask | None) -> tuple[Float[torch.Tensor, "H"], Float[torch.Tensor, "H"]]:
     """Mean and biased variance of each feature over the steps that count."""
-    weight = torch.ones_like(x[..., :1]) if mask is None else mask[..., None].to(x.dtype)
+    if mask is None:
+        var, mean = torch.var_mean(x, (0, 1), correction=0)
+        return mean, var
+    weight = mask[..., None].to(x.dtype)
     mean = (weight * x).sum((0, 1)) / weight.sum()
     return mean, (weight * (x - mean) ** 2).sum((0, 1)) / weight.sum()
 

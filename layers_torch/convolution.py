@@ -48,8 +48,14 @@ def vandermonde_kernel(lam: Modes, w: Modes, length: int) -> Float[torch.Tensor,
     return torch.einsum("hm,hml->hl", w, table).real
 
 
-def convolve(u: Signal, K: Float[torch.Tensor, "H L"]) -> Signal:
-    """The causal convolution of each channel with its kernel, by real FFT."""
+def both_ways(K: Float[torch.Tensor, "H L"], K2: Float[torch.Tensor, "H L"]) -> Float[torch.Tensor, "H n"]:
+    """One circular kernel for ``convolve``: K_l at lag l, and K2_l at lag -(l + 1)."""
+    H, L = K.shape
+    return torch.cat([K, K.new_zeros(H, fft_length(L) - 2 * L + 1), K2[:, : L - 1].flip(1)], 1)
+
+
+def convolve(u: Signal, K: Float[torch.Tensor, "H K"]) -> Signal:
+    """The convolution of each channel by real FFT with its causal kernel (H, L), or with one that goes both ways."""
     if torch._C._are_functorch_transforms_active() or torch.compiler.is_compiling():
         return _convolve(u, K)
     made: torch.Tensor = _Convolve.apply(u, K)
@@ -87,7 +93,7 @@ class _Convolve(torch.autograd.Function):
             G = _spectrum(g[rows], n)
             d_K += (G * _spectrum(u[rows], n).conj()).sum(0)
             du[rows] = _from_spectrum(G.mul_(K_f), n, L)
-        return du, torch.fft.irfft(d_K, n)[:, :L]
+        return du, torch.fft.irfft(d_K, n)[:, : K.shape[1]]
 
 
 def _groups(u: torch.Tensor, n: int) -> list[slice]:

@@ -233,15 +233,16 @@ def take_last(x: Float[torch.Tensor, "B L P"], lengths: Any) -> Float[torch.Tens
     return x[torch.arange(x.shape[0], device=x.device), lengths - 1]
 
 
+KERNELS = {"fft": convolution.kernel, VANDERMONDE: convolution.vandermonde_kernel}
+"""How the algorithms of a per-channel layer that convolve make their kernel."""
+
+
 def per_channel(
     c: Coefficients, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
 ) -> tuple[Signal, Any]:
     """Every feature has a recurrence of its own; the backward half starts at the next step; with the skip."""
     given, u = u.dtype, u.to(c.D.dtype)
-    y = channel_half(c.lam, c.B, c.C, u, state, algorithm)
-    if c.C2 is not None:
-        back = channel_half(c.lam, c.B, c.C2, u.flip(1), None, algorithm).flip(1)
-        y = y + torch.cat([back[:, 1:], torch.zeros_like(back[:, :1])], 1)
+    y = channel_halves(c, u, state, algorithm)
     y = (y + c.D * u).to(given)
     if not return_state:
         return y, None
@@ -258,13 +259,24 @@ def align_ends(u: Signal, lengths: Int[torch.Tensor, "B"]) -> Signal:
     return torch.where((source >= 0)[..., None], moved, 0)
 
 
+def channel_halves(c: Coefficients, u: Signal, state: Any, algorithm: str) -> Signal:
+    """One direction or both, without the skip; what convolves does both in one go."""
+    if c.C2 is not None and algorithm in KERNELS:
+        ahead, back = (KERNELS[algorithm](c.lam, C * c.B, u.shape[1]) for C in (c.C, c.C2))
+        return convolution.convolve(u, convolution.both_ways(ahead, back))
+    ahead = channel_half(c.lam, c.B, c.C, u, state, algorithm)
+    if c.C2 is None:
+        return ahead
+    back = channel_half(c.lam, c.B, c.C2, u.flip(1), None, algorithm).flip(1)
+    return ahead + torch.cat([back[:, 1:], torch.zeros_like(back[:, :1])], 1)
+
+
 def channel_half(lam: Any, B: Any, C: Any, u: Signal, state: Any, algorithm: str) -> Signal:
     """One direction of the per-channel recurrence, without the skip."""
     if algorithm in {"chunked", "fused"}:
         return convolution.chunked_convolve(lam, B, C, u, state, "fused" if algorithm == "fused" else "sequential")
-    if algorithm in {"fft", "vandermonde"}:
-        make = convolution.kernel if algorithm == "fft" else convolution.vandermonde_kernel
-        y = convolution.convolve(u, make(lam, C * B, u.shape[1]))
+    if algorithm in KERNELS:
+        y = convolution.convolve(u, KERNELS[algorithm](lam, C * B, u.shape[1]))
         return y if state is None else y + convolution.state_response(lam, C, state, u.shape[1])
     return convolution.scan_channels(lam, B, C, u, state, algorithm)
 

@@ -251,6 +251,21 @@ def test_recipes_are_checked(name, value):
         recipe(**{name: value})
 
 
+def test_epochs_given_win_over_the_steps_of_a_preset():
+    assert course("lra-listops", "s5").recipe.steps == 2900
+    assert course("lra-listops", "s5", overrides={"epochs": 2}).recipe.steps is None
+    assert course("lra-listops", "s5", overrides={"epochs": 2, "steps": 7}).recipe.steps == 7
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_has_a_small_preset_that_fits_every_layer(name, layer):
+    found = course(name, layer)
+    spec = LAYERS[layer](**found.sizes, **found.options)
+    made = task(name, found.task_options)
+    ModelSpec(layer=spec, depth=found.recipe.depth, inputs=made.inputs, outputs=made.outputs)
+
+
 def test_batches_are_as_a_model_reads_them():
     numbers = Split(np.array([[[0], [255]], [[51], [0]]], np.uint8), np.array([1, 0]))
     affine = Affine(np.full((2, 1), 127.5, np.float32), np.full((2, 1), 127.5, np.float32))

@@ -84,25 +84,37 @@ def targets_table(rows: Sequence[Row]) -> Table:
             row.framework,
             algorithm(row),
             str(row.seed),
-            *(n.duration(time_to(row, target)) for target in TARGETS),
+            *(_reached(row, target) for target in TARGETS),
             n.scaled(row.energy_j, "J"),
         ]
         for row in rows
     ]
     notes = [
-        f"Wall time until the validation accuracy was first reached, evaluations included; "
+        f"Wall time until the validation accuracy was first reached, evaluations included (and in which epoch); "
         f"{n.MISSING}: never in this run. Energy is of the whole training."
     ]
     return Table("Time to accuracy", names, lines, frozenset(names[4:]), notes, ("algorithm", "seed", "energy"))
 
 
+def _reached(row: Row, target: float) -> str:
+    """When a validation accuracy was first reached, and in which epoch."""
+    found = reached(row, target)
+    return n.MISSING if found is None else f"{n.duration(found[0])} ({found[1]})"
+
+
 def time_to(row: Row, accuracy: float) -> float | None:
     """Seconds until a training first reached a validation accuracy; None if it never did."""
+    found = reached(row, accuracy)
+    return None if found is None else found[0]
+
+
+def reached(row: Row, accuracy: float) -> tuple[float, int] | None:
+    """Seconds and validations until a training first reached a validation accuracy; None if it never did."""
     history = row.detail.get("history", {})
     if history.get("measure", "accuracy") != "accuracy":
         return None
     pairs = zip(history.get("epoch_validation_score", []), history.get("epoch_end_s", []), strict=True)
-    return next((seconds for reached, seconds in pairs if reached >= accuracy), None)
+    return next(((seconds, at) for at, (score, seconds) in enumerate(pairs, 1) if score >= accuracy), None)
 
 
 def hours_as_json(rows: Sequence[Row], price: float | None) -> list[dict[str, Any]]:

@@ -134,11 +134,11 @@ def _fft(n: int) -> int:
 
 
 def _channel_terms(spec: "LayerSpec", B: int, L: int, algorithm: str) -> dict[str, tuple[int, int]]:
-    """(forward, backward) of each part of a per-channel recurrence; directions share nothing but lam."""
+    """(forward, backward) of each part of a per-channel recurrence; scans of two directions share nothing but lam."""
     H, d = spec.d_model, _directions(spec)
     if algorithm in {"fft", "vandermonde"}:
-        parts = _convolution_terms(spec, B, L, algorithm)
-    elif algorithm in {"chunked", "fused"}:
+        return _convolution_terms(spec, B, L, algorithm) | {"skip": (2 * B * L * H, 4 * B * L * H)}
+    if algorithm in {"chunked", "fused"}:
         parts = _chunked_channel_terms(spec, B, L)
     else:
         N = H * spec.modes
@@ -154,7 +154,8 @@ def _channel_terms(spec: "LayerSpec", B: int, L: int, algorithm: str) -> dict[st
 
 
 def _convolution_terms(spec: "LayerSpec", B: int, L: int, algorithm: str) -> dict[str, tuple[int, int]]:
-    H, M, n = spec.d_model, spec.modes, fft_length(L)
+    """One convolution, whose kernel goes both ways if the layer does."""
+    H, M, n, d = spec.d_model, spec.modes, fft_length(L), _directions(spec)
     bins = n // 2 + 1
     transforms = (2 * B + 1) * H * _fft(n) // 2
     if algorithm == "vandermonde":
@@ -165,7 +166,7 @@ def _convolution_terms(spec: "LayerSpec", B: int, L: int, algorithm: str) -> dic
         forward = tables + 6 * H * K * M + 2 * H * K * 2 * M * T
         backward = 2 * forward
     return {
-        "kernel": (6 * H * M + forward, 12 * H * M + backward),
+        "kernel": (d * (6 * H * M + forward), d * (12 * H * M + backward)),
         "FFT": (transforms, transforms),
         "spectrum": (6 * B * H * bins, 14 * B * H * bins),
     }
@@ -212,7 +213,7 @@ def traffic_bytes(spec: "LayerSpec", seq_len: int, batch: int, direction: str, i
     if direction == "forward+backward":
         items |= {"parameters, backward": 2 * spec.param_count}
         if spec.per_channel:
-            items |= {"signals, backward": (d * 3 + 3) * signal, "kernel, backward": d * 3 * spec.d_model * steps}
+            items |= {"signals, backward": 6 * signal, "kernel, backward": d * 3 * spec.d_model * steps}
         else:
             items |= {"signals, backward": (2 * d + 4) * signal, "states, backward": (6 * d + 2) * states}
     return {name: count * itemsize for name, count in items.items()}

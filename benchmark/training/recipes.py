@@ -53,7 +53,10 @@ def course(task: str, layer: str, preset: str = "small", overrides: Mapping[str,
     Raises:
         UserError: for a preset that does not know the task or layer, or a value out of range.
     """
-    values = _preset(task, layer, preset) | {k: v for k, v in (overrides or {}).items() if v is not None}
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    values = _preset(task, layer, preset) | given
+    if "epochs" in given and "steps" not in given:
+        values.pop("steps", None)  # the preset's, which would win
     task_options = values.pop("task", {})
     sizes = {name: values.pop(name) for name in ("d_model", "d_state")}
     known = LAYERS[layer].option_names()
