@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from benchmark.commands import limits, measure, train
+from benchmark.commands import claims, limits, signal, measure, train
 from benchmark.commands.data import data_app
 from benchmark.commands.options import RUNS, Framework, Layer, Words
 from benchmark.commands.results import config_app, read_results, results_app
@@ -88,21 +88,27 @@ for command in (limits.limits, limits.choice, limits.peers):
 app.command("gpu-hours")(measure.gpu_hours)
 app.command()(train.train)
 app.command()(train.evaluate)
+app.command()(claims.claims)
+app.command()(signal.signal)
 
 
 @app.command()
 def report(
     results: Annotated[list[Path], typer.Argument(help="Results folders or files.")] = [RUNS],
-    form: Annotated[Words, typer.Option("--format", help="html, md.")] = ["html,md"],
+    form: Annotated[Words, typer.Option("--format", help="html, md, latex (with SVG and PDF figures), json.")] = [
+        "html,md"
+    ],
     out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("results/report"),
 ) -> None:
-    """Turn results into a self-contained HTML page and Markdown; prints their paths, the page's last."""
+    """Answer the reviewers' questions from results: a page that works offline, Markdown, LaTeX, JSON; prints paths."""
     from benchmark.reports import report as reports
+    from benchmark.reports.answers import answers, published_tables
     from benchmark.sweeps.plan import each
 
-    formats = sorted(each("format", form, reports.FORMATS), reverse=True)
+    formats = sorted(each("format", form, reports.FORMATS), key="json,latex,md,html".index)
     rows, bad = read_results(results)
-    for path in reports.write(reports.build(rows, bad), out, formats):
+    made = reports.build(rows, bad, answers(rows), published_tables(rows))
+    for path in reports.write(made, out, formats):
         say(str(path))
 
 

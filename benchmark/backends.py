@@ -52,6 +52,11 @@ def train(framework: str) -> Any:
     return _load(framework, ".train")
 
 
+def signal(framework: str) -> Any:
+    """The module that simulates signal propagation."""
+    return _load(framework, ".signal")
+
+
 def _load(framework: str, module: str) -> Any:
     require(framework)
     return import_module(f"layers_{framework}{module}")

@@ -17,8 +17,9 @@ from benchmark.spec.errors import UserError
 from benchmark.store import index
 from benchmark.store.row import Row, arrow_schema
 
-STEPS = "steps"
-"""A folder of losses by step, see ``benchmark.store.trained``. Its Parquet files hold no rows."""
+STEPS, SIGNAL = "steps", "signal"
+"""Folders of losses by step (``benchmark.store.trained``) and of signal propagation (``benchmark.studies``)."""
+OTHER_TABLES = (STEPS, SIGNAL)
 
 
 class Loaded(NamedTuple):

@@ -1,0 +1,1 @@
+"""Studies behind the answers: what the layers are, beyond how fast they run."""
