@@ -170,8 +170,8 @@ def stages(spec, backward):
         moved = [u, u, u, *(K for K in kernels for _ in range(2))]  # u by convolution and skip, y; K written and read
         if backward:
             moved += [u] * 3  # dy and u by the skip, du written
-            for K in kernels:
-                moved += [u, u, u, K, K, K]  # dy, u, du; K read, its gradient written and read
+            moved += [u] * 3  # dy, u, du of the one convolution
+            moved += [K for K in kernels for _ in range(3)]  # K read, its gradient written and read
         return list(params.values()), moved
     z = project(u, read_in(c.B))
     moved = [u, z, u, u]

@@ -7,7 +7,7 @@ from benchmark.reports import numbers as n
 from benchmark.reports.labels import algorithm
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
-from benchmark.training.published import published
+from benchmark.training.published import RECIPES
 
 TARGETS = (0.5, 0.8, 0.9, 0.95, 0.97)
 """Validation accuracies whose first time is reported."""
@@ -33,7 +33,7 @@ def hours_of(rows: Sequence[Row]) -> list[Hours]:
     for row in rows:
         device = str(row.detail.get("device_name", row.device))
         if row.device == "cpu":
-            device = f"cpu ({row.environment.get('cpu', 'unknown')}, {row.threads} threads)"
+            device = f"cpu ({row.environment.get('cpu', 'unknown')}, {n.counted(row.threads, 'thread')})"
         if row.status != "ok" or row.task is None:
             continue
         if row.metric == "train" and row.device_hours is not None:
@@ -41,13 +41,13 @@ def hours_of(rows: Sequence[Row]) -> list[Hours]:
             found.append(
                 Hours("measured", row.task, row.layer, row.framework, device, None, None, row.device_hours, how)
             )
-        elif row.metric == "train-step" and row.median_ms is not None and row.recipe is not None:
+        elif row.metric == "train-step" and row.median_ms and row.layer in RECIPES.get(row.task, {}):
             found.append(_projected(row, device))
     return found
 
 
 def _projected(row: Row, device: str) -> Hours:
-    recipe = published(row.task or "")[row.layer]
+    recipe = RECIPES[row.task or ""][row.layer]
     steps, step_ms = recipe.steps_on(row.task or ""), row.median_ms or 0.0
     how = f"{n.count(steps)} published steps of batch {recipe.batch} x the measured step"
     if row.batch != recipe.batch:

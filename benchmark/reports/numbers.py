@@ -39,6 +39,15 @@ def count(value: int | None) -> str:
     return MISSING if value is None else f"{value:,}"
 
 
+def counted(value: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "thread"), counted(2000, "thread")
+    ('1 thread', '2,000 threads')
+    """
+    return f"{count(value)} {noun}{'' if value == 1 else 's'}"
+
+
 def percent(value: float | None) -> str:
     """A share from 0 to 1 as a percentage with one decimal."""
     return MISSING if value is None else f"{100 * value:.1f} %"
