@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 from benchmark.spec import UserError, checks
 from benchmark.spec.model import ModelSpec, subset
 from layers_jax.array import Params, asarray, narrowed, on_host, project, widened
+from layers_jax.attention import attention_block
 from layers_jax.block import block, fork, gelu
 
 Signal = Float[jax.Array, "B L H"]
@@ -60,14 +61,29 @@ def apply_model(
         lengths = asarray(lengths)
         mask = jnp.arange(x.shape[1]) < lengths[:, None]
     stats = dict(stats)
-    for i, source in enumerate(fork(rng, model.depth) if train and model.dropout else [None] * model.depth):
+    count = model.depth + model.attention
+    sources = fork(rng, count) if train and model.dropout else [None] * count
+    for i, source in enumerate(sources[: model.depth]):
         prefix = f"block{i}/"
         options = {"mask": mask, "lengths": lengths, "train": train, "rng": source, "algorithm": algorithm}
         x, new = block(model, subset(params, prefix), subset(stats, prefix), x, **options)
         stats |= {prefix + name: value for name, value in new.items()}
+    x, stats = attend(model, params, stats, x, mask=mask, train=train, sources=sources[model.depth :])
     x = widened(x)
     pooled = x if model.target == "steps" else pool(model, x, mask, lengths)
     return decode(model, params, pooled), stats
+
+
+def attend(
+    model: ModelSpec, params: Params, stats: Params, x: Signal, *, mask: Any, train: bool, sources: list[Any]
+) -> tuple[Signal, Params]:
+    """The attention blocks, one to a source of dropout."""
+    for i, source in enumerate(sources):
+        prefix = f"attention{i}/"
+        given = subset(params, prefix), subset(stats, prefix)
+        x, new = attention_block(model, *given, x, mask=mask, train=train, rng=source)
+        stats = stats | {prefix + name: value for name, value in new.items()}
+    return x, stats
 
 
 def encode(model: ModelSpec, params: Params, inputs: Any) -> Signal:

@@ -18,8 +18,9 @@ def coefficients(spec: RotRNN, params: Params) -> Coefficients:
     """
     gamma_h = formulas.decay(torch, params["gamma_log"])
     lam_hj = gamma_h[:, None] * torch.exp(1j * params["theta"])
-    P_hdd = torch.linalg.matrix_exp(params["M"] - params["M"].mT)
-    B_hdH = P_hdd.mT @ (input_gain(spec, params)[:, None, None] * params["B"])
+    P_hdd = torch.linalg.matrix_exp(params["M"] - params["M"].mT) if spec.mixing == "learned" else None
+    B_hdH = input_gain(spec, params)[:, None, None] * params["B"]
+    B_hdH = B_hdH if P_hdd is None else P_hdd.mT @ B_hdH
     first_gain = None
     if spec.normalizer == "exact":
         first_gain = torch.reciprocal(formulas.unit_gain(torch, params["gamma_log"])).repeat_interleave(
@@ -43,8 +44,9 @@ def input_gain(spec: RotRNN, params: Params) -> torch.Tensor:
     return formulas.unit_gain(torch, params["gamma_log"]) / torch.sqrt(trace_h)
 
 
-def readout(spec: RotRNN, C_HN: torch.Tensor, P_hdd: torch.Tensor) -> torch.Tensor:
-    """C P of each head, as complex weights (H, N) of the planes."""
-    C_hHd = C_HN.reshape(spec.d_model, spec.heads, spec.head_size).permute(1, 0, 2) @ P_hdd
+def readout(spec: RotRNN, C_HN: torch.Tensor, P_hdd: torch.Tensor | None) -> torch.Tensor:
+    """C P of each head, as complex weights (H, N) of the planes; without P it is the identity."""
+    C_hHd = C_HN.reshape(spec.d_model, spec.heads, spec.head_size).permute(1, 0, 2)
+    C_hHd = C_hHd if P_hdd is None else C_hHd @ P_hdd
     C_hHj = torch.complex(C_hHd[..., 0::2], -C_hHd[..., 1::2])
     return C_hHj.permute(1, 0, 2).reshape(spec.d_model, -1)

@@ -8,7 +8,7 @@ from benchmark import backends
 from benchmark.spec import LAYERS, UserError, reference
 from benchmark.spec.model import ModelSpec, subset
 
-H, BATCH, LENGTH = 6, 4, 9
+H, BATCH, LENGTH = 8, 4, 9
 ENDS = np.array([9, 3, 7, 1])
 VARIANTS = {
     "published S5": {},
@@ -19,6 +19,8 @@ VARIANTS = {
         "pooling": "last",
     },
     "tokens, half GLU 2, ragged": {"encoder": "tokens", "inputs": 11, "activation": "half_glu2", "lengths": ENDS},
+    "hybrid, ragged": {"attention": 1, "lengths": ENDS},
+    "hybrid, layer norm, two blocks": {"attention": 2, "norm": "layer", "prenorm": False},
     "GELU alone, retrieval, ragged": {"activation": "gelu", "head": "retrieval", "lengths": ENDS},
 }
 
@@ -86,6 +88,11 @@ def plain(model, params, stats, x, lengths, train):
         x = skip + g
         if not model.prenorm:
             x = norm(x, p_norm, s)
+    for i in range(model.attention):
+        p, s = subset(params, f"attention{i}/"), subset(stats, f"attention{i}/")
+        x = x + plain_attention(p, norm(x, subset(p, "norm/"), subset(s, "norm/")))
+        hidden = gelu(norm(x, subset(p, "mlp_norm/"), subset(s, "mlp_norm/")) @ p["mlp/W1"])
+        x = x + hidden @ p["mlp/W2"]
     ends = mask.sum(1)
     if model.pooling == "mean":
         pooled = np.array([x[row, :end].mean(0) for row, end in enumerate(ends)])
@@ -95,6 +102,18 @@ def plain(model, params, stats, x, lengths, train):
         a, b = pooled[: BATCH // 2], pooled[BATCH // 2 :]
         pooled = gelu(np.concatenate([a, b, a - b, a * b], 1) @ params["head/W"] + params["head/b"])
     return pooled @ params["decoder/W"] + params["decoder/b"]
+
+
+def plain_attention(p, x, heads=4):
+    """One query at a time."""
+    size, mixed = H // heads, np.zeros_like(x)
+    for row, t, head in np.ndindex(len(x), x.shape[1], heads):
+        part = slice(head * size, (head + 1) * size)
+        query, seen = (x[row, t] @ p["W_q"])[part], x[row, : t + 1]
+        logits = (seen @ p["W_k"])[:, part] @ query / np.sqrt(size)
+        weights = np.exp(logits - logits.max())
+        mixed[row, t, part] = weights / weights.sum() @ (seen @ p["W_v"])[:, part]
+    return mixed @ p["W_o"]
 
 
 @pytest.mark.parametrize("train", [False, True])
@@ -151,6 +170,38 @@ def test_dropout_takes_whole_features_and_keeps_the_mean(framework):
     assert (y == y[:, :1]).all()
     assert set(np.unique(y)) == {0, np.float32(1.25)}
     assert y.mean() == pytest.approx(1, abs=0.02)
+
+
+def test_without_attention_a_model_is_drawn_as_before():
+    plain_model, hybrid = make({}), make({"attention": 1})
+    before, after = plain_model.init(3)[0], hybrid.init(3)[0]
+    assert all(np.array_equal(before[name], after[name]) for name in before if not name.startswith("decoder"))
+    assert set(after) - set(before) == {f"attention0/{name}" for name in hybrid.attention_shapes}
+    assert hybrid.param_count - plain_model.param_count == 4 * H + 4 * H * H + 2 * 4 * H * H
+
+
+def test_attention_needs_a_width_that_its_heads_divide():
+    with pytest.raises(UserError, match="d_model must be divisible by the 4 heads"):
+        ModelSpec(layer=LAYERS["lru"](d_model=6, d_state=4), depth=1, inputs=2, outputs=3, attention=1)
+    with pytest.raises(UserError, match="attention must be a number of blocks from 0 to 4, got 5"):
+        make({"attention": 5})
+
+
+@pytest.mark.parametrize("framework", INSTALLED)
+def test_dropout_in_attention_blocks(framework):
+    model = make({"attention": 1, "dropout": 0.5})
+    params, stats = model.init(0)
+    x = inputs(model).astype(np.float32)
+    if framework == "torch":
+        import torch
+
+        sources = [torch.Generator().manual_seed(seed) for seed in (0, 0, 1)]
+    else:
+        import jax
+
+        sources = [jax.random.key(seed) for seed in (0, 0, 1)]
+    first, again, other = (run(framework, model, params, stats, x, train=True, rng=s)[0] for s in sources)
+    assert np.array_equal(first, again) and not np.allclose(first, other)
 
 
 @pytest.mark.parametrize("framework", INSTALLED)

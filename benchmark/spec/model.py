@@ -17,6 +17,9 @@ from benchmark.spec.errors import UserError
 Activation = Literal["gelu", "half_glu1", "half_glu2", "full_glu"]
 
 NORM_EPSILON = 1e-5
+ATTENTION_HEADS = 4
+MLP_FACTOR = 4
+"""Hidden units of the dense half of an attention block, over d_model."""
 IGNORED = -100
 """The label of a step of which nothing is asked, where every step has a label."""
 
@@ -33,6 +36,8 @@ class ModelSpec:
     ``norm_momentum`` keeps that share of the running statistics of batch norm at each update.
     ``target``: class and number ask one answer of a sequence, steps one of every step, without pooling.
     ``compute`` bfloat16: the recurrence, norms, pooling and head stay in float32, the rest is in bfloat16.
+    ``attention``: so many blocks of causal softmax attention follow those of the layer, as in the decoder of a
+    transformer. They have no code of positions: the recurrence before them tells these.
     """
 
     layer: LayerSpec
@@ -49,15 +54,23 @@ class ModelSpec:
     norm_momentum: float = 0.95
     target: Literal["class", "steps", "number"] = "class"
     compute: Literal["full", "bfloat16"] = "full"
+    attention: Literal[0, 1, 2, 3, 4] = 0
 
     def __post_init__(self) -> None:
         """Check types and ranges. Raises UserError."""
+        if self.attention not in range(5):
+            raise UserError(f"model: attention must be a number of blocks from 0 to 4, got {self.attention!r}")
         check_fields(self, "model")
         for name in ("dropout", "norm_momentum"):
             if not 0 <= getattr(self, name) < 1:
                 raise UserError(f"model: 0 <= {name} < 1 must hold, got {getattr(self, name)}")
         if self.target == "steps" and self.head == "retrieval":
             raise UserError("model: a pair of documents has one answer, so head retrieval needs target class")
+        if self.attention and self.layer.d_model % ATTENTION_HEADS:
+            raise UserError(
+                f"model: d_model must be divisible by the {ATTENTION_HEADS} heads of an attention block"
+                f", got {self.layer.d_model}"
+            )
 
     @property
     def param_shapes(self) -> Shapes:
@@ -69,9 +82,19 @@ class ModelSpec:
             shapes |= {f"block{i}/layer/{name}": shape for name, shape in self.layer.param_shapes.items()}
             for gate in self.gates:
                 shapes |= {f"block{i}/glu/W{gate}": (H, H), f"block{i}/glu/b{gate}": (H,)}
+        for i in range(self.attention):
+            shapes |= {f"attention{i}/{name}": shape for name, shape in self.attention_shapes.items()}
         if self.head == "retrieval":
             shapes |= {"head/W": (4 * H, H), "head/b": (H,)}
         return shapes | {"decoder/W": (H, self.outputs), "decoder/b": (self.outputs,)}
+
+    @property
+    def attention_shapes(self) -> Shapes:
+        """Name and shape of the parameters of one attention block, which has no biases but those of its norms."""
+        H = self.layer.d_model
+        norms: Shapes = {f"{norm}/{name}": (H,) for norm in ("norm", "mlp_norm") for name in ("scale", "bias")}
+        heads: Shapes = dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), (H, H))
+        return norms | heads | {"mlp/W1": (H, MLP_FACTOR * H), "mlp/W2": (MLP_FACTOR * H, H)}
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -89,8 +112,9 @@ class ModelSpec:
         """Running statistics, which are not trained."""
         if self.norm != "batch":
             return {}
-        H = self.layer.d_model
-        return {f"block{i}/norm/{name}": (H,) for i in range(self.depth) for name in ("mean", "var")}
+        norms = [f"block{i}/norm" for i in range(self.depth)]
+        norms += [f"attention{i}/{norm}" for i in range(self.attention) for norm in ("norm", "mlp_norm")]
+        return {f"{norm}/{name}": (self.layer.d_model,) for norm in norms for name in ("mean", "var")}
 
     @property
     def param_count(self) -> int:

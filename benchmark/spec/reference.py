@@ -64,7 +64,7 @@ def rotrnn(spec: Any, p: Mapping[str, Array]) -> tuple[Advance, Any, Array]:
     """x_t = gamma A x_{t-1} + xi B u_t for each head, A = P Theta P^T, dense and real."""
     heads = range(spec.heads)
     gamma = [np.exp(-np.exp(p["gamma_log"][h])) for h in heads]
-    A = [rotation(p["M"][h], p["theta"][h]) for h in heads]
+    A = [rotation(mixing(spec, p)[h], p["theta"][h]) for h in heads]
     xi = [1.0] * spec.heads
     if spec.normalizer != "none":
         xi = [np.sqrt((1 - gamma[h] ** 2) / np.trace(p["B"][h].T @ p["B"][h])) for h in heads]
@@ -77,6 +77,12 @@ def rotrnn(spec: Any, p: Mapping[str, Array]) -> tuple[Advance, Any, Array]:
         return p[C] @ x.reshape(-1)
 
     return advance, read, np.zeros((spec.heads, spec.d_state // spec.heads))
+
+
+def mixing(spec: Any, p: Mapping[str, Array]) -> Array:
+    """M of each head; zero, so that P is the identity, where the layer has none."""
+    size = spec.d_state // spec.heads
+    return p["M"] if spec.mixing == "learned" else np.zeros((spec.heads, size, size))
 
 
 def rotation(M: Array, theta: Array) -> Array:
@@ -100,7 +106,7 @@ def from_layer_basis(spec: Any, p: Mapping[str, Array], state: Array) -> Array:
     if spec.name != "rotrnn":
         return state
     pairs = np.stack([state.real, state.imag], -1).reshape(spec.heads, -1)
-    return np.array([orthogonal(p["M"][h]) @ pairs[h] for h in range(spec.heads)])
+    return np.array([orthogonal(mixing(spec, p)[h]) @ pairs[h] for h in range(spec.heads)])
 
 
 def lru(spec: Any, p: Mapping[str, Array]) -> tuple[Advance, Any, Array]:

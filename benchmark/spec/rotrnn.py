@@ -18,6 +18,8 @@ class RotRNN(LayerSpec):
     ``normalizer``: stationary scales each head's input so that E||x_t||^2 tends to 1, as in the
     published code; exact also scales the first input, so that it is 1 at every t; none leaves
     B as it is. ``gamma_init``: the decays are drawn log-log-uniform or uniform on a ring.
+    ``mixing``: P of each head is learned, or the identity, without M. Both compute the same functions,
+    as P can be folded into B and C (docs/studies.md); with one seed all else is drawn alike.
     """
 
     name: ClassVar[str] = "rotrnn"
@@ -33,6 +35,7 @@ class RotRNN(LayerSpec):
         "exact, bidirectional": {"d_state": 8, "heads": 2, "normalizer": "exact", "bidirectional": True},
         "none, ring, one head": {"d_state": 6, "heads": 1, "normalizer": "none", "gamma_init": "ring"},
         "planes as heads": {"d_state": 6, "heads": 3},
+        "P identity": {"d_state": 8, "heads": 2, "mixing": "identity"},
     }
 
     heads: int = 32
@@ -41,6 +44,7 @@ class RotRNN(LayerSpec):
     gamma_max: float = 0.999
     max_phase: float = 2 * np.pi
     gamma_init: Literal["loglog", "ring"] = "loglog"
+    mixing: Literal["learned", "identity"] = "learned"
 
     def _check(self) -> None:
         if self.d_state % self.heads:
@@ -81,13 +85,10 @@ class RotRNN(LayerSpec):
     def param_shapes(self) -> Shapes:
         """See LayerSpec."""
         H, N, h, d = self.d_model, self.d_state, self.heads, self.head_size
-        return {
-            "theta": (h, d // 2),
-            "gamma_log": (h,),
-            "M": (h, d, d),
-            "B": (h, d, H),
-            "D": (H,),
-        } | dict.fromkeys(self.readouts, (H, N))
+        shapes: Shapes = {"theta": (h, d // 2), "gamma_log": (h,)}
+        if self.mixing == "learned":
+            shapes["M"] = (h, d, d)
+        return shapes | {"B": (h, d, H), "D": (H,)} | dict.fromkeys(self.readouts, (H, N))
 
     def _draw(self, rng: np.random.Generator) -> Params:
         H, N, h, d = self.d_model, self.d_state, self.heads, self.head_size
@@ -107,13 +108,14 @@ class RotRNN(LayerSpec):
     def coefficient_flops(self) -> dict[str, int]:
         """lam, P folded into B and C, the normaliser; the exponential as Pade-13 without squarings (Higham 2005)."""
         H, N, h, d = self.d_model, self.d_state, self.heads, self.head_size
-        terms = {
-            "lam": 2 * N,
-            "M - M^T": N * d,
-            "matrix exponential": h * (6 * 2 * d**3 + 8 * d**3 // 3),
-            "P^T B, C P": (1 + len(self.readouts)) * 2 * N * d * H,
-            "xi * B": N * H,
-        }
+        terms = {"lam": 2 * N}
+        if self.mixing == "learned":
+            terms |= {
+                "M - M^T": N * d,
+                "matrix exponential": h * (6 * 2 * d**3 + 8 * d**3 // 3),
+                "P^T B, C P": (1 + len(self.readouts)) * 2 * N * d * H,
+            }
+        terms["xi * B"] = N * H
         if self.normalizer != "none":
             terms["xi"] = 2 * N * H + 2 * h
         if self.normalizer == "exact":

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from benchmark.spec import LAYERS, LayerSpec, unknown
 from benchmark.sweeps.recipe import Recipe, Value
 
-Metric = Literal["speed", "memory", "train", "train-step", "roofline"]
+Metric = Literal["speed", "memory", "train", "train-step", "roofline", "study"]
 Direction = Literal["forward", "forward+backward", "step"]
 Dtype = Literal["float32", "float64", "bfloat16", "float16"]
 Compiled = Literal["default", "eager", "compiled"]
@@ -35,6 +35,7 @@ class Cell(BaseModel):
     products: fp32 (nothing less), tf32, bf16. ``mode``: latency waits for each call, throughput
     once for many. ``subject``: the layer itself, or at its sizes its two projections alone, its bare
     scan, or a public implementation. ``replicate`` tells repetitions of one cell apart, for A/A comparisons.
+    Of metric study ``task`` names the study and what it looks at (``benchmark.studies.names``).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -46,6 +46,9 @@ class Recipe(BaseModel):
     compute: Literal["full", "bfloat16"] = Field(
         default="full", description="full, or bfloat16 for all but recurrence, norms and head."
     )
+    attention: int = Field(
+        default=0, ge=0, le=4, description="Blocks of causal attention after those of the layer, up to 4."
+    )
     shuffled: bool = Field(default=False, description="Labels of the training set in random order: must end at chance.")
     data: Literal["real", "generated", "stand-in"] = "real"
     task_options: dict[str, Value] = {}

@@ -27,9 +27,12 @@ JOBS = {
     "train": "benchmark.training.job:train",
     "train-step": "benchmark.training.step_job:train_step",
     "roofline": "benchmark.sweeps.jobs:roofline",
+    "study": "benchmark.studies.job:study",
 }
 
 RETRY = ("oom", "timeout", "crashed", "killed", "diverged", "failed", "unsupported", "skipped_after_oom")
+BROKEN_OFF = ("killed", "crashed", "timeout")
+"""Statuses of trainings that go on from their checkpoint when they are asked for again."""
 ENDED = ("ok", "diverged")
 """Statuses after which a training is not taken up again; after the others its checkpoint stays."""
 GROWING = ("seq_len", "batch", "d_model", "d_state")
@@ -49,7 +52,7 @@ class Effort:
     retry: tuple[str, ...] = ()
     again: bool = False
     training: dict[str, Any] = field(default_factory=dict)
-    """For trainings: data_dir, workers, save_s."""
+    """For trainings and studies: data_dir, workers, save_s; weights, files by cell."""
 
     def __post_init__(self) -> None:
         """Raise UserError for a ``retry`` that is no status."""
@@ -123,7 +126,7 @@ class SweepRun:
     def run(self, cell: Cell, pool: Pool) -> Outcome:
         """One process of a cell."""
         payload = {"cell": cell.cell_values(), "plan": self.effort.plan}
-        if cell.metric == "train":
+        if cell.metric in {"train", "study"}:
             payload["training"] = self.effort.training | {"folder": str(self.folder.absolute())}
         if self.effort.inline:
             return run_inline(JOBS[cell.metric], payload)
@@ -190,9 +193,13 @@ def run_cells(
 
 
 def done_rows(folder: Path, effort: Effort) -> dict[str, Row]:
-    """By cell, the newest row in the folder that counts as done."""
+    """By cell, the newest row in the folder that counts as done: not a training that left a checkpoint."""
     newest = {row.cell_id: row for row in files.read([folder]).rows}
-    return {key: row for key, row in newest.items() if row.status not in effort.retry}
+    return {
+        key: row
+        for key, row in newest.items()
+        if row.status not in effort.retry and not (row.status in BROKEN_OFF and checkpoint_path(folder, key).exists())
+    }
 
 
 def is_larger(cell: Cell, than: Cell) -> bool:

@@ -72,6 +72,7 @@ def model_around(
         head="retrieval" if documents == 2 else "classifier",
         target=target,
         compute=recipe.compute,
+        attention=recipe.attention,  # type: ignore[arg-type]  # both check the range
     )
 
 
