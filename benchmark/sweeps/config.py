@@ -147,9 +147,9 @@ def read_table(data: bytes, origin: str) -> dict[str, Any]:
         text = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{origin} is not TOML: {error}") from None
-    if "sweep" not in text:
+    if "sweep" not in text and not any(isinstance(value, dict) for value in text.values()):
         raise UserError(f"{origin} has no table [sweep], in which settings stand")
-    table = text["sweep"]
+    table = text.get("sweep", {})  # a file may hold those of other commands only
     if not isinstance(table, dict):
         raise UserError(f"{origin}: [sweep] must be a table")
     return table
