@@ -29,6 +29,8 @@ test-full: lint types
 
 perf: $(STAMP)
 	$(BIN)/python -m pytest -m perf -n 0 tests/perf/test_overhead.py
+	$(BIN)/python -m pytest -m perf -n 0 tests/perf/test_throughput.py -k torch
+	$(BIN)/python -m pytest -m perf -n 0 tests/perf/test_throughput.py -k jax
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -1,7 +1,7 @@
 """Commands on results that are there, and on settings."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
@@ -49,15 +49,67 @@ def results_show(
 @results_app.command("export")
 def results_export(
     results: Annotated[list[Path], typer.Argument(help="Results folders or files.")] = [RUNS],
-    form: Annotated[str, typer.Option("--format", help="csv, json, md.")] = "csv",
+    form: Annotated[
+        str, typer.Option("--format", help="csv, json, md; the newest of each cell: pytest-benchmark, action-json.")
+    ] = "csv",
+    commit: Annotated[str, typer.Option("--commit", help="Only rows of the commit that begins so.")] = "",
+    better: Annotated[
+        str, typer.Option("--better", help="action-json: figures of which smaller, or bigger, is better.")
+    ] = "smaller",
     out: Annotated[Path | None, typer.Option("--out", help="File; stdout if left out.")] = None,
 ) -> None:
     """Write all rows in another form."""
-    from benchmark.reports.listing import exported
     from benchmark.store.files import write_whole
 
-    text = exported(read_results(results)[0], form)
+    rows = _of_commit(read_results(results)[0], commit)
+    text = _exported(rows, form, better)
     write_whole(out, text) if out else say(text.rstrip("\n"))
+
+
+@results_app.command("import")
+def results_import(
+    files: Annotated[list[Path], typer.Argument(help="Files of another tool.")],
+    form: Annotated[str, typer.Option("--format", help="pytest-benchmark, action-json.")] = "pytest-benchmark",
+    out: Annotated[Path, typer.Option("--out", help="Folder for the rows.")] = Path("results/runs/imported"),
+) -> None:
+    """Turn another tool's results into rows; those that do not say which cell they measured are named.
+
+    A test of pytest-benchmark says so by parameters or extra_info with a cell's names: layer, framework, seq_len, ...
+    """
+    from benchmark.store.files import prepare_folder, write
+    from benchmark.store.interchange import imported
+
+    found = [imported(path, form) for path in files]
+    prepare_folder(out)
+    rows = [row for entry in found for row in entry.rows]
+    for row in rows:
+        write(out, row)
+    for name, why in (passed for entry in found for passed in entry.passed_over):
+        warn(f"{name} is left out: {why}")
+    say(f"{len(rows)} row{'s' if len(rows) != 1 else ''} in {out}/cells")
+
+
+def _of_commit(rows: "list[Row]", commit: str) -> "list[Row]":
+    """The rows measured at a commit; ends the command where there is none."""
+    found = [row for row in rows if str(row.environment.get("commit") or "").startswith(commit)]
+    if not found:
+        warn(f"no row was measured at a commit that begins with {commit!r}; `rotbench results list --json` has them")
+        leave(NOTHING_MEASURED)
+    return found
+
+
+def _exported(rows: "list[Row]", form: str, better: str) -> str:
+    from benchmark.reports import listing
+    from benchmark.spec.errors import unknown
+    from benchmark.store import interchange
+
+    if form in listing.FORMS:
+        return listing.exported(rows, form)
+    if form not in interchange.FORMS:
+        raise unknown("format", form, (*listing.FORMS, *interchange.FORMS))
+    if better not in get_args(interchange.Better):
+        raise unknown("--better", better, get_args(interchange.Better))
+    return interchange.exported(rows, form, "bigger" if better == "bigger" else "smaller")
 
 
 @results_app.command("merge")

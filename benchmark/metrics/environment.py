@@ -26,6 +26,7 @@ def environment() -> dict[str, Any]:
         "load_1min": os.getloadavg()[0],
         "cpu_governor": governor(),
         "system": f"{platform.system()} {platform.machine()}",
+        "os": os_major(),
         "python": platform.python_version(),
         "versions": versions(),
         "commit": commit,
@@ -42,6 +43,15 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def os_major() -> str | None:
+    """Name and major version of the distribution, such as Debian 12, where the system tells."""
+    try:
+        found = platform.freedesktop_os_release()
+    except OSError:
+        return None
+    return f"{found['ID'].capitalize()} {found.get('VERSION_ID', '').split('.')[0]}".strip()
 
 
 def cpu_model() -> str:
