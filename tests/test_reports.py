@@ -6,11 +6,11 @@ import json
 import re
 
 import pytest
+from many_rows import sweep, training
 from test_store import row
 
-from benchmark.reports import listing, report, roofline
+from benchmark.reports import explorer, listing, report, roofline
 from benchmark.reports import numbers as n
-from benchmark.reports.charts import accuracy_charts, speed_charts
 from benchmark.reports.hours import hours_as_json, hours_of, hours_tables
 from benchmark.reports.labels import algorithm
 from benchmark.reports.progress import line
@@ -22,50 +22,10 @@ from benchmark.reports.results import (
     speed_table,
     training_table,
 )
+from benchmark.reports.scaling_charts import still_charts
 from benchmark.reports.tables import Table, narrowed, natural_width, to_markdown, to_terminal
+from benchmark.reports.training_charts import training_charts
 from benchmark.spec import UserError
-
-
-def sweep():
-    return [
-        row(
-            cell_id=f"{layer}{length}",
-            layer=layer,
-            seq_len=length,
-            median_ms=length / 1000,
-            ci_low_ms=length / 1100,
-            ci_high_ms=length / 900,
-            flops=length * 100,
-            layer_param_count=1234,
-            real_state_size=8,
-        )
-        for layer in ("lru", "s5")
-        for length in (1024, 2048)
-    ]
-
-
-def training(**changes):
-    fields = {
-        "cell_id": "t1",
-        "metric": "train",
-        "task": "digits",
-        "seq_len": None,
-        "direction": None,
-        "test_accuracy": 0.975,
-        "device_hours": 0.01,
-        "detail": {
-            "history": {
-                "best_epoch": 7,
-                "measure": "accuracy",
-                "chance": 0.1,
-                "test_score": 0.975,
-                "validation_score": 0.98,
-                "epoch_validation_score": [0.5, 0.96],
-                "epoch_end_s": [1.0, 2.0],
-            }
-        },
-    }
-    return row(**(fields | changes))
 
 
 @pytest.mark.parametrize(
@@ -176,11 +136,15 @@ def test_failures_are_listed_and_no_others():
 
 
 def test_charts_need_something_to_show():
-    assert speed_charts(sweep()[:1]) == []
-    assert accuracy_charts(sweep()) == []
-    ((title, chart),) = speed_charts(sweep())
-    assert "forward" in title
-    assert chart["layer"]
+    assert still_charts(sweep()[:1]) == []
+    assert training_charts(sweep()) == []
+    charts = still_charts(sweep())
+    assert [chart.name for chart in charts] == ["time-forward", "tokens-forward", "flops-forward", "rate-forward"]
+    marks = charts[0].spec["data"]["values"]
+    assert marks[0] == {
+        **{"layer": "lru", "series": "torch, chunked", "length": 1024, "cell": "lru1024"},
+        **{"value": 1.024, "low": 0.93091, "high": 1.1378},
+    }
 
 
 def test_the_report_answers_from_the_rows():
@@ -196,7 +160,7 @@ def test_the_report_answers_from_the_rows():
 def test_the_page_is_whole_and_needs_no_network():
     made = report.build([*sweep(), training(reason="<b>odd</b>", status="failed")])
     page = report.to_html(made)
-    assert page.count('<div class="scroll"') == len(made.tables)
+    assert page.count('<div class="scroll"') == len(made.tables) + 1  # that of the cells
     assert "<b>odd</b>" not in page
     assert "&lt;b&gt;odd&lt;/b&gt;" in page
     assert page.count("window.vegaEmbed=") == 1
@@ -231,9 +195,7 @@ def test_rows_that_differ_in_anything_can_be_told_apart():
     lines = [tuple(r[table.columns.index(name)] for name in kept) for r in table.rows]
     assert len(set(lines)) == len(rows)
     assert len(cost_table(rows).rows) == len(rows)
-    (_, chart), *_ = speed_charts([*rows, sweep()[1]])
-    series = {d["framework"] for d in next(iter(chart["datasets"].values()))}
-    assert len(series) >= len(rows)
+    assert len({json.dumps([p["series"], p["facets"]]) for p in explorer.points(rows)}) == len(rows)
     text = report.to_text(report.build(rows))
     assert "bidirectional=True" in text and "dtype=float64" in text and "threads=1" in text
 
@@ -272,7 +234,7 @@ def test_device_hours_are_measured_or_projected_and_say_so():
     assert hours.columns[-1] == "cost"
     assert hours.rows[2][-1] == "0.0200"
     assert "never added up" in hours.notes[-1]
-    assert targets.rows[0][5:10] == ["1.00 s", "2.00 s", "2.00 s", "2.00 s", n.MISSING]
+    assert targets.rows[0][5:10] == [*["1.00 s (1)"], *["2.00 s (2)"] * 3, n.MISSING]
     assert [h["kind"] for h in hours_as_json(rows, None)] == ["projected", "projected", "measured"]
 
 

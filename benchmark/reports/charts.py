@@ -1,128 +1,80 @@
-"""Result rows as Vega-Lite charts. Colours are those of Okabe and Ito, safe for colour-blind readers."""
+"""What all charts share: colours, dashes and shapes, and the two ways to draw one.
 
-from collections.abc import Sequence
-from typing import Any
+A chart is a Vega-Lite specification as plain data. Colours are those of Okabe and Ito, which colour-blind
+readers can tell apart; dashes and shapes say the same again. Text and axes have the colour of the
+text around them, so that a chart follows the page's theme and prints black.
 
-import altair as alt
-import pandas as pd
+Source: M. Okabe and K. Ito, Color Universal Design, 2008.
+"""
 
-from benchmark.reports.labels import algorithm, variants
-from benchmark.reports.results import data_kind
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
 from benchmark.spec import LAYERS
-from benchmark.store.row import Row
+
+Spec = dict[str, Any]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 4])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+
+INK = "currentColor"
+STILL_WIDTH, HEIGHT, MARGIN = 460, 300, 14
 
 
-def speed_charts(rows: list[Row]) -> list[tuple[str, dict[str, Any]]]:
-    """Median time over sequence length with its interval, one chart a direction that has several lengths."""
-    timed = [r for r in rows if r.median_ms is not None and r.seq_len and r.subject == "layer"]
-    words = variants(timed, ("batch", "d_model", "d_state"))
-    table = pd.DataFrame(
-        {
-            "length": r.seq_len,
-            "layer": r.layer,
-            "framework": ", ".join(part for part in (r.framework, algorithm(r), words[r.cell_id]) if part),
-            "direction": r.direction,
-            "median": r.median_ms,
-            "low": r.ci_low_ms,
-            "high": r.ci_high_ms,
-        }
-        for r in timed
-    )
-    if table.empty:
-        return []
-    return [
-        (f"Time of a call over sequence length, {direction}", _speed_chart(part))
-        for direction, part in table.groupby("direction")
-        if part["length"].nunique() > 1
-    ]
+@dataclass(frozen=True)
+class Chart:
+    """A titled chart. ``name`` is that of its file, ``notes`` stand below it."""
+
+    name: str
+    title: str
+    spec: Spec
+    notes: list[str] = field(default_factory=list)
 
 
-def _speed_chart(table: pd.DataFrame) -> dict[str, Any]:
-    lengths = sorted(int(length) for length in table["length"].unique())
-    base = alt.Chart(table).encode(
-        x=alt.X(
-            "length:Q",
-            title="sequence length",
-            scale=alt.Scale(type="log", base=2),
-            axis=alt.Axis(values=lengths, format="d"),
-        ),
-        color=_by_layer(),
-    )
-    vertical: dict[str, Any] = {"scale": alt.Scale(type="log"), "title": "median time of a call, ms"}
-    dashes = alt.StrokeDash("framework:N", title="framework, algorithm", scale=alt.Scale(range=list(DASHES)))
-    line = base.mark_line(point=True, opacity=1).encode(
-        y=alt.Y("median:Q", **vertical),
-        strokeDash=dashes.legend(symbolType="stroke", symbolSize=400, symbolStrokeWidth=2),
-        tooltip=[
-            "layer",
-            "framework",
-            "length",
-            alt.Tooltip("median", format=".4s"),
-            alt.Tooltip("low", format=".4s"),
-            alt.Tooltip("high", format=".4s"),
-        ],
-    )
-    band = base.mark_area(opacity=0.3).encode(y=alt.Y("low:Q", **vertical), y2="high:Q", detail="framework:N")
-    return _finish(band + line)
-
-
-def accuracy_charts(rows: Sequence[Row]) -> list[tuple[str, dict[str, Any]]]:
-    """For each task and kind of data, test accuracy against training time, one mark a training."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        if row.test_accuracy is not None:
-            groups.setdefault((row.task or "", data_kind(row)), []).append(row)
-    return [
-        (f"Test accuracy against training time: {task}, {kind} data", _accuracy_chart(members))
-        for (task, kind), members in sorted(groups.items())
-    ]
-
-
-def _accuracy_chart(rows: Sequence[Row]) -> dict[str, Any]:
-    table = pd.DataFrame(
-        {
-            "layer": r.layer,
-            "framework": r.framework,
-            "data": data_kind(r),
-            "seed": r.seed,
-            "accuracy": r.test_accuracy,
-            "seconds": r.train_wall_s,
-        }
-        for r in rows
-    )
-    chart = (
-        alt.Chart(table)
-        .mark_point(size=90, filled=True)
-        .encode(
-            x=alt.X("seconds:Q", title="training time, device-seconds", scale=alt.Scale(zero=False)),
-            y=alt.Y("accuracy:Q", title="test accuracy", axis=alt.Axis(format=".1%"), scale=alt.Scale(zero=False)),
-            color=_by_layer(),
-            shape=alt.Shape("framework:N", title="framework"),
-            tooltip=[
-                "layer",
-                "framework",
-                "data",
-                "seed",
-                alt.Tooltip("accuracy", format=".2%"),
-                alt.Tooltip("seconds", format=".3s"),
-            ],
-        )
-    )
-    return _finish(chart)
-
-
-def _by_layer() -> alt.Color:
+def by_layer() -> Spec:
+    """The colour channel: every layer has one colour in all charts."""
     names = list(LAYERS)
-    return alt.Color(
-        "layer:N",
-        title="layer",
-        scale=alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))]),
-    )
+    colours = [COLOURS[i % (len(COLOURS) - 1)] for i in range(len(names))]
+    scale, legend = {"domain": names, "range": colours}, {"symbolOpacity": 1, "columns": 4}
+    return {"field": "layer", "type": "nominal", "title": "layer", "scale": scale, "legend": legend}
 
 
-def _finish(chart: Any) -> dict[str, Any]:
-    sized = chart.properties(width="container", height=320).configure_view(strokeWidth=0)
-    return dict(sized.to_dict())
+def finished(spec: Spec) -> Spec:
+    """The chart at the width of its place."""
+    sized = {"width": "container", "height": HEIGHT, "autosize": {"type": "fit-x", "contains": "padding"}}
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", **sized, **spec}
+
+
+def config() -> Spec:
+    """How every chart looks, its own and those of answers: axes in the colour of the text around, legends below."""
+    axis = {f"{part}Color": INK for part in ("label", "title", "domain", "tick", "grid")}
+    legend = {"labelColor": INK, "titleColor": INK, "orient": "bottom", "columns": 2, "labelLimit": 260}
+    legend |= {"layout": {"bottom": {"direction": "vertical", "anchor": "start", "margin": 8}}}
+    plain = {"titleFontWeight": "normal"}
+    return {
+        "background": "transparent",
+        "axis": axis | plain | {"gridOpacity": 0.15, "titlePadding": 8},
+        "header": {"labelColor": INK, "titleColor": INK},
+        "legend": legend | plain | {"symbolStrokeWidth": 2},
+        "view": {"stroke": None},
+        "font": "system-ui, sans-serif",
+    }
+
+
+def drawn(spec: Spec, form: Literal["svg", "pdf"]) -> bytes:
+    """The chart as a vector figure, black on nothing.
+
+    Raises:
+        ValueError: where Vega cannot draw it.
+    """
+    import vl_convert
+
+    still = spec | {"config": config() | {"font": "sans-serif"} | spec.get("config", {})}
+    if still.get("width") == "container":
+        still |= {"width": STILL_WIDTH, "autosize": {"type": "pad"}}
+    still = json.loads(json.dumps(still).replace(INK, "#000000"))
+    if form == "pdf":
+        return bytes(vl_convert.vegalite_to_pdf(still))
+    return str(vl_convert.vegalite_to_svg(still)).encode()

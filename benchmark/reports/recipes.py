@@ -23,6 +23,27 @@ def trained_as(row: Row) -> dict[str, Any]:
     return data | {"recipe": words(values), "d_model": row.d_model}
 
 
+def made_by(row: Row) -> str:
+    """The preset, or what differs from the small one, and the unusual options of the task, in words."""
+    recipe = row.recipe
+    if recipe is None:
+        return ""
+    preset = preset_of(row)
+    found = [preset] if preset else [f"own recipe: {_differing(row, recipe)}"]
+    return "; ".join(found + [f"task.{name}={value}" for name, value in recipe.task_options.items()])
+
+
+def _differing(row: Row, recipe: Recipe) -> str:
+    """The values of a recipe that are not those of preset small; all that are not usual where there is none."""
+    base = _course(row.task or "", row.layer, "small")
+    usual = (base[0].model_dump() | base[1]) if base else {}
+    values = recipe.model_dump(exclude={"data", "task_options", "shuffled"}) | {
+        "d_model": row.d_model,
+        "d_state": row.d_state,
+    }
+    return ", ".join(f"{name}={value}" for name, value in values.items() if value != usual.get(name))
+
+
 def preset_of(row: Row) -> str | None:
     """The preset whose recipe and sizes a training has, if it is one."""
     if row.recipe is None or row.task is None:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from benchmark.reports import numbers as n
 from benchmark.reports.labels import algorithm, common, layer, variants
+from benchmark.reports.recipes import made_by
 from benchmark.reports.roofline import Ceilings, Share, share
 from benchmark.reports.tables import Table
 from benchmark.reports.trained import notes_on_data, score_text
@@ -105,6 +106,7 @@ def data_kind(row: Row) -> str:
 TRAINING = [
     Column("task", lambda r: r.task or n.MISSING, False),
     Column("data", data_kind, False),
+    Column("recipe", made_by, False),
     Column("layer", lambda r: r.layer, False),
     Column("framework", lambda r: r.framework, False),
     Column("seed", lambda r: str(r.seed)),
@@ -200,7 +202,7 @@ def training_table(rows: Sequence[Row], title: str = "Training") -> Table:
             )
         ),
     ]
-    optional = ("device", "best epoch", "validation", "chance", "wall time", "seed", "task", "variant")
+    optional = ("device", "best epoch", "validation", "chance", "wall time", "parameters", "seed", "recipe", "task")
     return table_of(title, ordered, TRAINING, notes, optional)
 
 

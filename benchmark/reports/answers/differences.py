@@ -1,0 +1,175 @@
+"""Q3: which differences between layers are significant."""
+
+from collections.abc import Sequence
+
+from benchmark.metrics.inference import ALPHA, MINIMUM_EFFECT
+from benchmark.reports import numbers as n
+from benchmark.reports.answers.charts import interval_chart
+from benchmark.reports.answers.contrasts import Contrast, Decision
+from benchmark.reports.answers.layers import Results, timed, trained
+from benchmark.reports.answers.making import answer, endings, not_measured
+from benchmark.reports.answers.record import Answer, Case, Question, Verdict
+from benchmark.reports.answers.words import (
+    amount,
+    by_sides,
+    p_text,
+    summary,
+    too_few,
+    word,
+)
+from benchmark.reports.evidence import why_not
+from benchmark.reports.tables import Table
+from benchmark.store.row import Row
+
+SPEED = "rotbench speed --layer all --seq-len 1024:16384:x2 --processes 3"
+SCORES = "rotbench train TASK --layer all --seeds 0:10"
+
+
+def _contrasts(results: Results) -> list[Contrast]:
+    return [*results.times, *results.scores]
+
+
+def _answer(question: Question, case: Case) -> Answer:
+    if not case.decided:
+        return not_measured(question, _why_none(case.rows), f"{SPEED}` and `{SCORES}", endings(case.rows, METRICS))
+    used = [row for decision in case.decided for row in decision.contrast.rows]
+    return answer(
+        question,
+        _verdict(case.decided),
+        [*_counts(case.decided), *(summary(part) for part in by_sides(case.decided))],
+        used,
+        table=decision_table("Differences between layers", case.decided),
+        chart=interval_chart(case.decided),
+        missing=[*_absent(case), *_short(case.decided)],
+        caveats=[*_unpaired(case, used), *endings(case.rows, METRICS)],
+    )
+
+
+METRICS = ("speed", "train")
+MOST_LINES = 200
+"""Lines of a table of comparisons; sentences and counts take in all."""
+
+
+def _verdict(decisions: Sequence[Decision]) -> Verdict:
+    """yes: all decided and some differ; partly: some differ, others are open; no: all are the same."""
+    sides = {decision.side for decision in decisions}
+    if not sides - {None}:
+        return "undecided"
+    if sides <= {"same", None}:
+        return "undecided" if None in sides else "no"
+    return "partly" if None in sides else "yes"
+
+
+def _counts(decisions: Sequence[Decision]) -> list[str]:
+    """How many differences of each kind were looked at and decided."""
+    found = []
+    for family, name in (("time", "time of a call"), ("score", "test score")):
+        own = [decision for decision in decisions if decision.contrast.family == family]
+        if own:
+            apart = sum(decision.side in {"less", "more"} for decision in own)
+            same = sum(decision.side == "same" for decision in own)
+            found.append(
+                f"By {name}, {apart} of {len(own)} comparisons show a difference, {same} show that there is none of "
+                f"{100 * MINIMUM_EFFECT:g} % or more, and {len(own) - apart - same} are open."
+                if family == "time"
+                else f"By {name}, {apart} of {len(own)} comparisons show a difference and {len(own) - apart} are open."
+            )
+    return found
+
+
+def decision_table(title: str, decisions: Sequence[Decision]) -> Table:
+    """Every decision: figures, difference, interval, p, and the verdict in a word."""
+    names = ["compared", "where", "figures", "difference", "95 % interval", "values", "p", "adjusted p", "verdict"]
+    shown = sorted(decisions, key=_rank)[:MOST_LINES] if len(decisions) > MOST_LINES else decisions
+    rows = [_line(decision) for decision in shown]
+    families = decisions[0].families if decisions else 1
+    shares = f", with {100 * ALPHA / families:.2g} % for each of {families} families" if families > 1 else ""
+    notes = [
+        "difference: x is the ratio of the first side's time to the second's, points are percentage points of "
+        "accuracy, a negative MSE is the better. Intervals are of the one comparison.",
+        f"adjusted p: over all comparisons of all questions (Holm){shares}; {n.MISSING}: too few values ever to "
+        "decide. Methods: docs/statistics.md and docs/answers.md.",
+    ]
+    if len(shown) < len(decisions):
+        notes.insert(0, f"The {len(shown)} of {n.count(len(decisions))} comparisons of the smallest adjusted p.")
+    numeric = frozenset({"difference", "95 % interval", "p", "adjusted p"})
+    return Table(title, names, rows, numeric, notes, ("p", "values", "figures", "95 % interval"))
+
+
+def _rank(decision: Decision) -> float:
+    return 2.0 if decision.p_adjusted is None else decision.p_adjusted
+
+
+def _line(decision: Decision) -> list[str]:
+    c, (value, low, high) = decision.contrast, decision.comparison.difference
+    finite = abs(low) != float("inf") and abs(high) != float("inf")
+    ends = f"{amount(low, c.unit, bare=True)} to {amount(high, c.unit, bare=True)}" if finite else n.MISSING
+    p = decision.comparison.p if decision.p_adjusted is not None else None
+    return [
+        f"{c.ours} to {c.theirs}",
+        " ".join(c.place),
+        c.figures,
+        amount(value, c.unit),
+        ends,
+        c.size,
+        p_text(p),
+        p_text(decision.p_adjusted),
+        word(decision),
+    ]
+
+
+def _absent(case: Case) -> list[str]:
+    """Which of times and scores nobody measured of two layers."""
+    families = {decision.contrast.family for decision in case.decided}
+    wanted = (("time", "times of two layers", SPEED), ("score", "scores of two layers from the same seeds", SCORES))
+    return [f"{what}: run `{command}`" for family, what, command in wanted if family not in families]
+
+
+def _short(decisions: Sequence[Decision]) -> list[str]:
+    """Where values are too few ever to decide."""
+    found = []
+    for family, command in (("time", SPEED), ("score", SCORES)):
+        own = [decision for decision in decisions if decision.contrast.family == family]
+        if (why := too_few(own)) is not None:
+            task = own[0].contrast.setting.get("task") or "TASK"
+            seeds = max(decision.seeds_needed for decision in own)
+            words = command.replace("TASK", str(task)).replace("0:10", f"0:{max(seeds, 10)}")
+            found.append(f"{why}: run `{words}`")
+    return found
+
+
+def _why_none(rows: Sequence[Row]) -> str:
+    """Why no two layers can be compared."""
+    good = [*timed(rows), *trained(rows)]
+    reasons = [why_not(a, b) for a in good[:30] for b in good[:30] if a.layer < b.layer and a.metric == b.metric]
+    if not reasons:
+        return "times or scores of two layers"
+    nearest = min(reasons, key=len)
+    return f"no two layers may be compared; the nearest rows differ in {'; '.join(nearest[:3])}"
+
+
+def _unpaired(case: Case, used: Sequence[Row]) -> list[str]:
+    """How many rows have nothing to be compared with."""
+    known = {row.cell_id for row in used}
+    good = [*timed(case.rows), *trained(case.rows)]
+    alone = sum(row.cell_id not in known for row in good)
+    if not alone:
+        return []
+    return [
+        f"{alone} of {len(good)} rows have no partner: no other layer was measured in the same setting, "
+        "which takes in machine, versions, code, recipe and seeds."
+    ]
+
+
+DIFFERENCES = Question(
+    id="Q3",
+    text="Which differences between the layers are statistically significant?",
+    needs="speed rows of two layers or more, best of three processes or more; trainings of two layers from the same "
+    "seeds, six or more",
+    statistic="ratio of times over process medians (Welch's t on logarithms, differences below 2 % do not count); "
+    "difference of test scores over pairs of seeds (sign flips, exact); Holm over all comparisons",
+    rule="yes: every comparison is decided and some differ; partly: some differ, others are open; no: all are the same "
+    "within the margin; undecided: none differs and some are open",
+    answer=_answer,
+    contrasts=_contrasts,
+)
