@@ -11,10 +11,13 @@ from typing import Annotated
 
 import typer
 
-from benchmark.commands import claims, limits, signal, measure, train
+from benchmark.commands import answer, claims, compare, limits, measure, signal, train
 from benchmark.commands.data import data_app
+from benchmark.commands.history import history_app
+from benchmark.commands.instructions import instructions
 from benchmark.commands.options import RUNS, Framework, Layer, Words
 from benchmark.commands.results import config_app, read_results, results_app
+from benchmark.commands.study import study_app
 from benchmark.console import (
     CHECK_FAILED,
     INTERRUPTED,
@@ -89,6 +92,10 @@ app.command("gpu-hours")(measure.gpu_hours)
 app.command()(train.train)
 app.command()(train.evaluate)
 app.command()(claims.claims)
+app.command()(answer.answer)
+app.command()(compare.compare)
+app.command()(compare.gate)
+app.command()(instructions)
 app.command()(signal.signal)
 
 
@@ -146,6 +153,8 @@ def options(
 
 
 app.add_typer(data_app, name="data")
+app.add_typer(study_app, name="study")
+app.add_typer(history_app, name="history")
 app.add_typer(results_app, name="results")
 app.add_typer(config_app, name="config")
 

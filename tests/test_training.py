@@ -134,8 +134,8 @@ def test_rates_follow_the_groups():
 
 @pytest.mark.parametrize(("bad", "step"), [(float("nan"), 0), (float("inf"), 61), (2e4, 61)])
 def test_divergence_names_the_step_and_the_parameter(bad, step):
-    parameter = "w is not finite either" if step == 61 else "all parameters are finite"
-    with pytest.raises(DivergedError, match=f"the loss is .* at step {step}; {parameter}; try a smaller --lr"):
+    parameter = "of the parameters, w is not finite" if step == 61 else "all parameters are finite"
+    with pytest.raises(DivergedError, match=f"the loss is .* at step {step + 1}; {parameter}; try a smaller --lr"):
         run(Fake(lambda at: bad if at == step else 1.0), epochs=40)
 
 

@@ -7,7 +7,7 @@ from benchmark.data.fetch import address_of, fetch
 from benchmark.data.files import Say, held, need_space, silent
 from benchmark.data.folder import archive_here, archive_path, locate, looked_up, state
 from benchmark.data.sources import Wanted, wanted
-from benchmark.data.unpack import unpack
+from benchmark.data.unpack import ArchiveError, unpack
 from benchmark.spec.errors import UserError
 from benchmark.tasks.base import Tell, quiet
 
@@ -47,7 +47,12 @@ def get(
             return before.root
         downloaded = _download(found, data_dir, url, tell, say)
         if found.packed:
-            _unpack(found, data_dir, tell, say)
+            try:
+                _unpack(found, data_dir, tell, say)
+            except ArchiveError:  # so that the next call can download another
+                for path in downloaded:
+                    path.unlink(missing_ok=True)
+                raise
         root = locate(address, data_dir)
         for path in downloaded if found.packed and not keep_archive else ():
             path.unlink()

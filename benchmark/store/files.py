@@ -85,13 +85,13 @@ def _write_table(table: pa.Table, staged: Path, final: Path) -> Path:
         staged.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all. Raises UserError if it cannot be written."""
+def write_whole(path: Path, contents: str | bytes) -> None:
+    """Write a file, whole or not at all. Raises UserError if it cannot be written."""
     staged = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     with _named(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            staged.write_text(text, encoding="utf-8")
+            staged.write_bytes(contents.encode() if isinstance(contents, str) else contents)
             staged.replace(path)
         finally:
             staged.unlink(missing_ok=True)

@@ -110,6 +110,9 @@ def prepare_data(cells: Iterable[Cell], data_dir: Path, tell: Any, say: Any) -> 
         splits = cache.load(
             task_named(cell.task or "", cell.recipe.task_options), cell.recipe.data, data_dir, tell, say
         )
+        for name, part in zip(("validation", "test"), splits[1:3], strict=True):
+            if not len(part.labels):
+                raise UserError(f"the {name} set of {cell.task} is empty; see `rotbench data check`")
         if cell.batch > (examples := len(splits.train.labels)):
             raise UserError(f"batch must not exceed the {examples} training examples of {cell.task}, got {cell.batch}")
 

@@ -66,6 +66,9 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], described: Mapping[str, A
         save_file(whole, staged, {"format": FORMAT, "described": json.dumps(described)})
         with staged.open("rb") as file:
             os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        staged.chmod(0o666 & ~mask)  # as other files are; safetensors writes for the owner alone
         staged.replace(path)
     except (OSError, SafetensorError) as error:
         with suppress(OSError):
@@ -93,4 +96,4 @@ def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
         raise UserError(f"{path} is damaged, or no safetensors file ({error})") from None
     if metadata.get("format") != FORMAT:
         raise UserError(f"{path} was not written by this version of rotbench: its format is {metadata.get('format')}")
-    return arrays, json.loads(metadata["described"])
+    return arrays, json.loads(metadata.get("described", "{}"))

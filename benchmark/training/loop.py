@@ -1,5 +1,6 @@
 """The neutral training loop: the same batches, rates and decisions in both frameworks."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -135,12 +136,14 @@ class Fit:
         wrong = ~(np.abs(losses) <= HOPELESS)
         if wrong.any():
             at = int(np.argmax(wrong))
-            raise DivergedError(diverged(len(self.history.step_loss) + at, losses[at], self.trainer.state()))
+            raise DivergedError(diverged(len(self.history.step_loss) + at + 1, losses[at], self.trainer.state()))
         self.history.step_loss += losses.tolist()
 
     def _validate(self, step: int, total: int) -> None:
         start = self.clock()
         found = self._score(self.splits.validation, self.splits.affine)
+        if not found <= HOPELESS:
+            raise DivergedError(diverged(step, found, self.trainer.state()).replace("the loss", "the validation score"))
         if is_better(self.target, found, self.history.validation_score):
             self.history.validation_score = found
             self.history.best_epoch = len(self.history.epoch_step) + 1
@@ -165,7 +168,7 @@ class Fit:
             return 0
         try:
             found = load_checkpoint(self.path)
-            self.trainer.restore(found.state)
+            restored(self.trainer, found.state, self.path)
         except UserError as error:
             aside = self.path.replace(self.path.with_suffix(".damaged"))
             self.on_note(f"started anew: {error}; it is kept as {aside}")
@@ -201,6 +204,17 @@ class Fit:
             yield item
 
 
+def restored(trainer: Trainer, state: Mapping[str, np.ndarray], path: Path) -> None:
+    """Go on from a state. Raises UserError for one that is not of this model, or of another version."""
+    own = {name: value.shape for name, value in trainer.state().items() if name.startswith(("params/", "stats/"))}
+    if own != {name: state[name].shape for name in own if name in state}:
+        raise UserError(f"{path} is of another model")
+    try:
+        trainer.restore(state)
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise UserError(f"{path} is of another version ({type(error).__name__}: {error})") from None
+
+
 def steps_of(recipe: Recipe, examples: int) -> tuple[int, int]:
     """Steps of the whole training and of one epoch. Raises UserError if a batch is larger than the data."""
     per_epoch = examples // recipe.batch
@@ -213,7 +227,7 @@ def diverged(step: int, loss: float, state: Mapping[str, np.ndarray]) -> str:
     """One line: where the loss left the sensible numbers, and the first parameter that did."""
     names = (name for name, value in state.items() if name.startswith("params/") and not np.isfinite(value).all())
     first = next(names, None)
-    what = f"{first.removeprefix('params/')} is not finite either" if first else "all parameters are finite"
+    what = f"of the parameters, {first.removeprefix('params/')} is not finite" if first else "all parameters are finite"
     return f"the loss is {loss:g} at step {step}; {what}; try a smaller --lr or --recurrence-lr"
 
 
@@ -224,6 +238,8 @@ def evaluated(trainer: Trainer, split: Split, affine: Affine | None, size: int, 
         rows = np.arange(first, min(first + size, n))
         batch = read(split, affine, np.resize(rows, size))
         logits = trainer.evaluate(batch.inputs, batch.lengths)[: len(rows)]
+        if not np.isfinite(logits).all():
+            return math.nan
         found = score(target, logits, batch.labels[: len(rows)])
         total, answers = total + found.total, answers + found.answers
     return Score(total, answers).mean
