@@ -1,6 +1,6 @@
 """The report's page in a real browser, from a file and without a network.
 
-Runs where there is a Chromium: ``python -m pytest -n 0 tests/test_html.py``.
+Runs where there is a Chromium: ``python -m pytest -n 0 -m full tests/test_html.py``.
 """
 
 from itertools import pairwise
@@ -11,7 +11,10 @@ from many_rows import replies, speeds, trainings
 
 from benchmark.reports import report
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path; install one to test the page")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path; install one to test the page"),
+]
 
 DRAWN = "document.documentElement.dataset.charts === 'drawn'"
 SPEED = "document.getElementById('table-1').closest('section')"

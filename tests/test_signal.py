@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from frameworks import INSTALLED, layers, relative
 
+from benchmark import backends
 from benchmark.metrics.statistics import Interval
 from benchmark.reports.numbers import MISSING
 from benchmark.reports.signal import exact_table, rescalings, signal_tables
@@ -284,7 +285,7 @@ def test_draws_hang_on_their_own_point_alone():
 
 @pytest.mark.parametrize("framework", INSTALLED)
 def test_kernels_are_plain_loops(framework):
-    kernels, to_numpy = signal_job._kernels(framework), layers(framework).to_numpy
+    kernels, to_numpy = backends.signal(framework), layers(framework).to_numpy
     rng = np.random.default_rng(0)
     for ensemble in ("complex", "real"):
         W = signal_job.gaussian(rng, ensemble, (3, 4, 5, 5))
@@ -375,7 +376,7 @@ def test_energies_of_layers_are_those_of_the_oracle(framework, name, options):
     exact = signal_layers.exact_energies(signal_job.coefficient_arrays(framework, spec, params), steps)
     assert exact == pytest.approx(oracle_energies(spec, params, steps), rel=1e-4)
     u = np.random.default_rng(0).standard_normal((2000, 5, 3), np.float32)
-    found = layers(framework).to_numpy(signal_job._kernels(framework).state_energies(spec, params, u))
+    found = layers(framework).to_numpy(backends.signal(framework).state_energies(spec, params, u))
     assert found.shape == (2000, 5)
     assert found[:, [0, 1, 4]].mean(0) == pytest.approx(exact[:3], rel=0.15)
     if options.get("normalizer") == "exact":

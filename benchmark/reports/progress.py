@@ -24,6 +24,10 @@ def _result(row: Row) -> str:
             history = row.detail.get("history", {})
             score = score_text(history.get("measure"), history.get("test_score", row.test_accuracy))
             return f"test score {score} in {n.duration(row.train_wall_s)}"
+        case "study":
+            from benchmark.reports.studies import result_line  # its answers lead back here
+
+            return result_line(row)
         case "roofline":
             return f"{n.scaled(row.detail['flops_per_s'], 'FLOP/s')}, {n.scaled(row.detail['bytes_per_s'], 'B/s')}"
         case "memory":

@@ -21,6 +21,8 @@ OURS = "rotrnn"
 COMMAND = "rotbench study initialisation --seeds 0:10"
 RANGES = ("gamma_min", "gamma_max", "r_min", "r_max", "dt_min", "dt_max", "max_phase", "gamma_init", "A_init", "C_init")
 """Options that decide between which bounds, or how, initial values are drawn."""
+ABLATED = ("normalizer", "mixing", "gamma")
+"""Options that make another layer of it, which another question is about."""
 
 Grid = dict[int, dict[str, Row]]
 """Trainings of one layer by seed and range."""
@@ -42,7 +44,7 @@ def grid(group: Group, layer: str) -> Grid:
     """The trainings of a layer whose options are its own but for the ranges; only seeds that have all ranges."""
     found: Grid = {}
     for row in group.rows:
-        if row.layer == layer and all(_is_own(row, name) for name in row.options if name not in RANGES):
+        if row.layer == layer and all(_is_own(row, name) for name in row.options if name in ABLATED):
             found.setdefault(row.seed, {})[_range(row)] = row
     ranges = {name for by_range in found.values() for name in by_range}
     return {seed: by_range for seed, by_range in found.items() if set(by_range) == ranges} if len(ranges) > 1 else {}
