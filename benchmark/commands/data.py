@@ -1,11 +1,10 @@
 """Commands on data sets: what there is, what is here, and how it gets here."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from benchmark.commands.options import Json, Settings, Words
+from benchmark.commands.options import DataDir, Json, Settings, Words
 from benchmark.console import CHECK_FAILED, NOTHING_MEASURED, OK, Progress, leave, say, show, show_json, warn
 
 if TYPE_CHECKING:
@@ -14,10 +13,6 @@ if TYPE_CHECKING:
 data_app = typer.Typer(help="Data sets: get them, look at them, check them.", no_args_is_help=True)
 
 Names = Annotated[Words, typer.Argument(help="Data sets such as imdb, or parts such as lra/listops; all if left out.")]
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", help="Folder for data; else $ROTBENCH_DATA, else the user's folder for data."),
-]
 
 
 @data_app.command("list")

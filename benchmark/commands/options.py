@@ -24,6 +24,14 @@ FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first c
 NoSkip = Annotated[bool, typer.Option("--no-skip", help="Measure larger cells too after one ran out of memory.")]
 Again = Annotated[bool, typer.Option("--again", help="Measure again what has a row already.")]
 Retry = Annotated[Words, typer.Option("--retry", help="Measure again rows of these statuses: oom, failed, ...")]
+First = Annotated[
+    Words, typer.Option("--framework", help="torch, jax or all; the first that is installed if left out.")
+]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")]
+Threads = Annotated[int, typer.Option("--threads", help="Processors that a process may use; 0 for all.")]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder of data sets; else ROTBENCH_DATA, else the user's own.")
+]
 RUNS = Path("results/runs")
 
 Command = Callable[..., None]

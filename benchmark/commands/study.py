@@ -8,31 +8,31 @@ import typer
 from benchmark.commands.options import (
     RUNS,
     Again,
+    DataDir,
+    Device,
+    First,
     Folder,
     Framework,
     Inline,
     Json,
     Layer,
     Retry,
+    Threads,
     Wait,
     Words,
     with_recipe,
 )
 from benchmark.commands.running import retries
 from benchmark.commands.study_options import (
-    Device,
-    One,
     Seeds,
     Set,
     State,
-    Threads,
     Width,
     axes_of,
     frameworks_or_first,
     measure_and_tell,
 )
 from benchmark.commands.study_trainings import hybrid, initialisation, normaliser
-from benchmark.commands.train import DataDir
 from benchmark.console import CHECK_FAILED, OK, Progress, leave
 
 study_app = typer.Typer(no_args_is_help=True, help="Ablations, norms of states, equivalence of layers and more.")
@@ -139,7 +139,7 @@ def equivalence(
 def period(
     overrides: dict[str, Any],
     layer: Layer = ["all"],
-    framework: One = [],
+    framework: First = [],
     seeds: Seeds = ["0:3"],
     state: State = 16,
     settings: Set = [],

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from benchmark.sweeps.run import Effort
 
 Seeds = Annotated[Words, typer.Option("--seeds", "--seed", help="Numbers, or ranges such as 0:3 for the first three.")]
-Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")]
-Threads = Annotated[int, typer.Option("--threads", help="Processors that a process may use; 0 for all.")]
-One = Annotated[Words, typer.Option("--framework", help="torch, jax or all; the first that is installed if left out.")]
 Set = Annotated[
     Words, typer.Option("--set", help="An option of layer or task: heads=16, s5.blocks=4, task.length=100; repeat it.")
 ]

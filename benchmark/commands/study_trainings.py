@@ -8,27 +8,27 @@ import typer
 from benchmark.commands.options import (
     RUNS,
     Again,
+    DataDir,
+    Device,
     FailFast,
+    First,
     Folder,
     Inline,
     Json,
     Layer,
     Retry,
+    Threads,
     Wait,
     Words,
     with_recipe,
 )
 from benchmark.commands.running import retries
 from benchmark.commands.study_options import (
-    Device,
-    One,
     Seeds,
     Set,
-    Threads,
     frameworks_or_first,
     measure_and_tell,
 )
-from benchmark.commands.train import DataDir
 from benchmark.console import Progress
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def training_study(name: str, text: str, arms: Arms, layers: Words) -> Callable[
         overrides: dict[str, Any],
         layer: Layer = layers,
         task: Annotated[Words, typer.Option("--task", help="Tasks, see rotbench list; repeat it.")] = ["digits"],
-        framework: One = [],
+        framework: First = [],
         seeds: Seeds = ["0:3"],
         preset: Annotated[
             str, typer.Option("--preset", help="small: minutes on a CPU; paper: as published.")

@@ -8,12 +8,16 @@ import typer
 from benchmark.commands.options import (
     RUNS,
     Again,
+    DataDir,
+    Device,
     FailFast,
+    First,
     Folder,
     Inline,
     Json,
     Layer,
     Retry,
+    Threads,
     Wait,
     Words,
     with_recipe,
@@ -21,19 +25,13 @@ from benchmark.commands.options import (
 from benchmark.commands.running import measure_and_show, retries
 from benchmark.console import Progress, show, show_json
 
-DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder of data sets; else ROTBENCH_DATA, else the user's own.")
-]
-
 
 @with_recipe
 def train(
     task: Annotated[str, typer.Argument(help="The task, see rotbench list.")],
     overrides: dict[str, object],
     layer: Layer = ["all"],
-    framework: Annotated[
-        Words, typer.Option("--framework", help="torch, jax or all; the first that is installed if left out.")
-    ] = [],
+    framework: First = [],
     preset: Annotated[str, typer.Option("--preset", help="small: minutes on a CPU; paper: as published.")] = "small",
     seeds: Annotated[
         Words, typer.Option("--seeds", "--seed", help="Of initial values and batch order: 0, or 0:5 for five.")
@@ -48,8 +46,8 @@ def train(
     precision: Annotated[
         Words, typer.Option("--precision", help="Least precision of float32 matrix products: fp32, tf32, bf16.")
     ] = ["fp32"],
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")] = "cpu",
-    threads: Annotated[int, typer.Option("--threads", help="Processors that a process may use; 0 for all.")] = 0,
+    device: Device = "cpu",
+    threads: Threads = 0,
     settings: Annotated[
         Words, typer.Option("--set", help="An option of layer or task: heads=16, s5.blocks=4, task.level=9; repeat it.")
     ] = [],
@@ -98,7 +96,7 @@ def train(
 def evaluate(
     weights: Annotated[list[Path], typer.Argument(help="Files of weights, RESULTS/weights/CELL.safetensors.")],
     framework: Annotated[Words, typer.Option("--framework", help="torch, jax or all; in which to evaluate.")] = ["all"],
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")] = "cpu",
+    device: Device = "cpu",
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:

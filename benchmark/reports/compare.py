@@ -11,6 +11,7 @@ from benchmark.regress.quantities import Quantity
 from benchmark.regress.sources import Source
 from benchmark.regress.verdicts import Change, Compared, effect_of, mean_change
 from benchmark.reports import numbers as n
+from benchmark.reports.as_json import finite
 from benchmark.reports.labels import algorithm, layer, variants
 from benchmark.reports.listing import SHORT_ID
 from benchmark.reports.tables import Table
@@ -179,11 +180,6 @@ def change_json(change: Change) -> dict[str, Any]:
         "test": change.worsening.test,
         "allowed_differences": list(change.pair.allowed),
     }
-
-
-def finite(value: float) -> float | None:
-    """The value, or None where JSON has no word for it."""
-    return value if math.isfinite(value) else None
 
 
 def pairing_json(pairing: Pairing) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from benchmark.regress.gating import Decision, Gated
 from benchmark.regress.verdicts import effect_of
 from benchmark.reports import numbers as n
+from benchmark.reports.as_json import finite
 from benchmark.reports.compare import (
     CELL,
     OPTIONAL,
@@ -14,7 +15,6 @@ from benchmark.reports.compare import (
     cell_words,
     change_json,
     effect_text,
-    finite,
     interval_text,
     level_text,
     pairing_json,

@@ -100,14 +100,12 @@ def _latex(report: Report, folder: Path) -> list[Path]:
 
 def _figure(chart: Chart, folder: Path) -> list[Path]:
     """Both vector forms; the first finds out whether the folder can be written."""
-    svg = _written(folder / f"{chart.name}.svg", drawn(chart.spec, "svg").decode())
-    pdf = svg.with_suffix(".pdf")
-    pdf.write_bytes(drawn(chart.spec, "pdf"))
-    return [svg, pdf]
+    svg = _written(folder / f"{chart.name}.svg", drawn(chart.spec, "svg"))
+    return [svg, _written(svg.with_suffix(".pdf"), drawn(chart.spec, "pdf"))]
 
 
-def _written(path: Path, text: str) -> Path:
-    write_whole(path, text)
+def _written(path: Path, contents: str | bytes) -> Path:
+    write_whole(path, contents)
     return path
 
 

@@ -6,7 +6,7 @@ was not have the same losses, bit for bit where the device computes the same way
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -78,7 +78,7 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], described: Mapping[str, A
 
 def described_by(path: Path) -> dict[str, Any]:
     """What a file of weights says of itself. Raises UserError for a file that holds no weights."""
-    described = load(path)[1]
+    described = _read(path, lambda _: {})[1]
     if "cell" not in described:
         raise UserError(f"{path} holds no weights of a finished training; they are in RESULTS/weights")
     return described
@@ -86,10 +86,13 @@ def described_by(path: Path) -> dict[str, Any]:
 
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Arrays, and what describes them. Raises UserError for a file that is damaged or none of ours."""
+    return _read(path, lambda file: {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 - no mapping
+
+
+def _read(path: Path, arrays_of: Callable[[Any], Arrays]) -> tuple[Arrays, dict[str, Any]]:
     try:
         with safe_open(path, "np") as file:
-            metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+            metadata, arrays = file.metadata() or {}, arrays_of(file)
     except FileNotFoundError:
         raise UserError(f"there is no {path}") from None
     except (OSError, SafetensorError) as error:

@@ -143,7 +143,7 @@ class Fit:
         start = self.clock()
         found = self._score(self.splits.validation, self.splits.affine)
         if not found <= HOPELESS:
-            raise DivergedError(diverged(step, found, self.trainer.state()).replace("the loss", "the validation score"))
+            raise DivergedError(diverged(step, found, self.trainer.state(), "validation score"))
         if is_better(self.target, found, self.history.validation_score):
             self.history.validation_score = found
             self.history.best_epoch = len(self.history.epoch_step) + 1
@@ -223,12 +223,12 @@ def steps_of(recipe: Recipe, examples: int) -> tuple[int, int]:
     return recipe.steps or recipe.epochs * per_epoch, per_epoch
 
 
-def diverged(step: int, loss: float, state: Mapping[str, np.ndarray]) -> str:
-    """One line: where the loss left the sensible numbers, and the first parameter that did."""
+def diverged(step: int, value: float, state: Mapping[str, np.ndarray], name: str = "loss") -> str:
+    """One line: where the loss, or what is named, left the sensible numbers, and the first parameter that did."""
     names = (name for name, value in state.items() if name.startswith("params/") and not np.isfinite(value).all())
     first = next(names, None)
     what = f"of the parameters, {first.removeprefix('params/')} is not finite" if first else "all parameters are finite"
-    return f"the loss is {loss:g} at step {step}; {what}; try a smaller --lr or --recurrence-lr"
+    return f"the {name} is {value:g} at step {step}; {what}; try a smaller --lr or --recurrence-lr"
 
 
 def evaluated(trainer: Trainer, split: Split, affine: Affine | None, size: int, target: Target) -> float:

@@ -14,7 +14,7 @@ from benchmark.reports.answers.places import place
 from benchmark.reports.answers.record import Answer, Case, Chart, Question
 from benchmark.reports.answers.studied import studied
 from benchmark.reports.answers.variants import defaults, named, option
-from benchmark.reports.answers.words import by_sides, effect, p_text, some, summary, too_few, verdict_of, word
+from benchmark.reports.answers.words import by_sides, effect, p_text, summary, too_few, verdict_of, word
 from benchmark.reports.recipes import words
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
@@ -85,7 +85,7 @@ def _contrast(rows: Sequence[Row]) -> Contrast | None:
         estimate=over_seeds(found),
         margin=MARGIN,
         figures=_levels(rows),
-        size=some(len(found), "seed"),
+        size=n.counted(len(found), "seed"),
         basis="Student's t",
         our_rows=tuple(rows),
         their_rows=(),

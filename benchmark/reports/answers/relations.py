@@ -12,7 +12,7 @@ from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.places import place
 from benchmark.reports.answers.record import Answer, Case, Question
 from benchmark.reports.answers.studied import studied
-from benchmark.reports.answers.words import by_sides, some, summary, too_few, verdict_of
+from benchmark.reports.answers.words import by_sides, summary, too_few, verdict_of
 from benchmark.reports.recipes import words
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
@@ -39,7 +39,7 @@ def _equivalence(question: Question, case: Case) -> Answer:
         [
             "An LRU written as a RotRNN with one plane a head and no P, and back, a RotRNN written as an LRU, and an "
             f"LRU as a real system of conjugate pairs agree to a relative error of at most {n.error(worst)}, float64, "
-            f"in {' and '.join(frameworks)}, in {some(len(rows), 'cell')} (bound {n.error(BOUND)}).",
+            f"in {' and '.join(frameworks)}, in {n.counted(len(rows), 'cell')} (bound {n.error(BOUND)}).",
             *_left(rows),
         ],
         rows,
@@ -58,11 +58,11 @@ def _left(rows: Sequence[Row]) -> list[str]:
     row = max(rows, key=lambda row: (row.d_model, row.d_state))
     found = []
     for book in row.detail["books"]:
-        heads = f" with {some(book['heads'], 'head')}, P {book['mixing']}" if book.get("heads") else ""
+        heads = f" with {n.counted(book['heads'], 'head')}, P {book['mixing']}" if book.get("heads") else ""
         found.append(
             f"{book['layer']}{heads}: {n.count(book['parameters'])} parameters, of which {n.count(book['free'])} make "
-            f"a difference, {some(book['decays'], 'decay')} and {some(book['angles'], 'angle')} for a state of "
-            f"{n.count(book['real_state_size'])} real numbers"
+            f"a difference, {n.counted(book['decays'], 'decay')} and {n.counted(book['angles'], 'angle')} for a state "
+            f"of {n.count(book['real_state_size'])} real numbers"
         )
     return [f"At d_model {row.d_model}: {'; '.join(found)}. What is left is that a head's planes share one decay."]
 
@@ -117,7 +117,7 @@ def _contrast(rows: Sequence[Row], unit: str, ours: str, theirs: str, gains: Seq
         estimate=sign_flips(gains),
         margin=0.0,
         figures=figures,
-        size=some(len(rows), "seed"),
+        size=n.counted(len(rows), "seed"),
         basis="sign flips",
         our_rows=tuple(rows),
         their_rows=(),

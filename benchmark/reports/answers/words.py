@@ -202,15 +202,6 @@ def _span(members: Sequence[tuple[Decision, str]]) -> str:
     return f"{ends[0]} to {ends[1]}"
 
 
-def some(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> some(1, "seed"), some(1200, "seed")
-    ('1 seed', '1,200 seeds')
-    """
-    return f"{n.count(count)} {noun}{'' if count == 1 else 's'}"
-
-
 def by_sides(decisions: Sequence[Decision]) -> list[list[Decision]]:
     """Decisions on the same two sides together, of one unit each."""
     found: dict[tuple[str, str, str], list[Decision]] = {}
