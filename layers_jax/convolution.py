@@ -96,12 +96,11 @@ def scatter_modes(starts: Float[jax.Array, "B K P"], H: int) -> Float[jax.Array,
     return starts.reshape(batch, K, 2, H, P // (2 * H)).transpose(3, 0, 1, 2, 4).reshape(H, batch * K, P // H)
 
 
-def chunked_convolve(lam: Modes, B: Modes, C: Modes, u: Signal, state: States | None, carry: str) -> Signal:
+def chunked_convolve(lam: Modes, B: Modes, C: Modes, u: Signal, state: States | None) -> Signal:
     """A short convolution inside each chunk, and the recurrence from chunk to chunk.
 
     One matrix product a channel gives a chunk's own outputs and its end state; the scan over
-    chunks, by the algorithm ``carry``, gives the states at their starts; a second product adds what
-    those starts read out.
+    chunks gives the states at their starts; a second product adds what those starts read out.
     """
     batch, L, H = u.shape
     K, T = chunks(L, CHANNEL_CHUNK)
@@ -114,7 +113,13 @@ def chunked_convolve(lam: Modes, B: Modes, C: Modes, u: Signal, state: States | 
     ends = gather_modes(both[..., T:], batch)
     zero = jnp.zeros_like(ends[:, 0])
     before = zero if state is None else planar(state.reshape(batch, -1))
-    after = planar_scan(planar(decays[:, T].reshape(-1)), ends, before, False, carry)
+    after = planar_scan(
+        planar(decays[:, T].reshape(-1)),
+        ends,
+        before,
+        False,
+        "sequential" if jax.default_backend() == "cpu" else "associative",
+    )
     starts = scatter_modes(jnp.concatenate([before[:, None], after[:, :-1]], 1), H)
     readout = C[:, None] * decays[:, 1:]
     y = both[..., :T] + starts @ jnp.concatenate([readout.real, -readout.imag], -1).mT

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmark.spec import LayerSpec, Unsupported
 from benchmark.spec.devices import check_precision, parse_device
-from layers_jax import native
+from layers_jax import native, peers
 from layers_jax.array import asarray, dtype_of
 from layers_jax.recurrence import coefficients, resolve_algorithm
 from layers_jax.subjects import function_of
@@ -165,7 +165,7 @@ def prepare(
         device: where to run.
         dtype: float32, float64, bfloat16 or float16.
         compiled: default, eager or compiled; default is eager in torch and compiled in jax.
-        subject: layer, projections, scan, or in torch the name of a public implementation.
+        subject: layer, projections, scan, in jax published, or in torch the name of a public implementation.
 
     Returns:
         The call, and how long it took to lower and to compile, None where it was not.
@@ -177,7 +177,8 @@ def prepare(
     fixed = coefficients(spec, given) if direction == "step" else given  # while decoding, parameters stay as they are
     placed = {k: asarray(v, dtype=wide if np.iscomplexobj(v) else kind, device=where) for k, v in arrays.items()}
 
-    call = function_of(subject, spec, direction, algorithm)
+    published = subject == peers.PUBLISHED
+    call = peers.function_of(spec, direction) if published else function_of(subject, spec, direction, algorithm)
 
     if compiled == "eager":
         return Prepared(lambda: call(fixed, placed), None, None, {"counter": "jax counts compiled calls only"})

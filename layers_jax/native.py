@@ -1,4 +1,4 @@
-"""The recurrence in compiled code, on a CPU (benchmark/spec/scan.cpp) as calls that XLA makes.
+"""The recurrence in compiled code, on a CPU (benchmark/spec/scan.hpp) as calls that XLA makes.
 
 Shapes: B batch, L time, P = 2N planar states.
 """
@@ -55,13 +55,13 @@ def _registered() -> bool:
         return False
     loaded = ctypes.CDLL(str(built.path))
     for name in NAMES.values():
-        for call in ("scan", "correlate"):
+        for call in native.CALLS:
             handler = jax.ffi.pycapsule(getattr(loaded, f"rotbench_ffi_{call}_{name}"))
             jax.ffi.register_ffi_target(f"rotbench_{call}_{name}", handler, platform="cpu")
     return True
 
 
-def _threads() -> int:
+def threads() -> int:
     """As many as this process may use, as XLA takes."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -73,8 +73,11 @@ def scan(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool) -> Pla
 
         return pallas_kernels.scan(lam, z, state, reverse)
     kinds = (jax.ShapeDtypeStruct(z.shape, z.dtype), jax.ShapeDtypeStruct(state.shape, z.dtype))
-    call = jax.ffi.ffi_call(f"rotbench_scan_{NAMES[z.dtype]}", kinds, vmap_method="sequential")
-    states: jax.Array = call(lam, z, state, reverse=reverse, threads=_threads())[0]
+    aliases = {1: 0, 2: 1}  # the states may take the place of the inputs
+    call = jax.ffi.ffi_call(
+        f"rotbench_scan_{NAMES[z.dtype]}", kinds, vmap_method="sequential", input_output_aliases=aliases
+    )
+    states: jax.Array = call(lam, z, state, reverse=reverse, threads=threads())[0]
     return states
 
 
@@ -83,7 +86,7 @@ def correlate(G: PlanarStates, x: PlanarStates, before: PlanarState, reverse: bo
     """The sum over batch and time of G_t conj(x_{t-1}), ``before`` preceding the first x."""
     kind = jax.ShapeDtypeStruct(G.shape[-1:], G.dtype)
     call = jax.ffi.ffi_call(f"rotbench_correlate_{NAMES[G.dtype]}", kind, vmap_method="sequential")
-    total: jax.Array = call(G, x, before, reverse=reverse, threads=_threads())
+    total: jax.Array = call(G, x, before, reverse=reverse, threads=threads())
     return total
 
 

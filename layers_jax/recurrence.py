@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 
 from benchmark.spec import LayerSpec, checks
 from benchmark.spec.algorithms import VANDERMONDE, algorithms_of, check_algorithm
-from layers_jax import convolution
+from layers_jax import channels, convolution
 from layers_jax.array import (
     Params,
     as_complex,
@@ -163,9 +163,7 @@ def resolve_algorithm(spec: LayerSpec, algorithm: str, device: str) -> str:
         Unsupported: for one of another layer, or that cannot serve here.
     """
     check_algorithm(algorithm, algorithms_of(spec), spec.name)
-    if spec.per_channel and algorithm in {"auto", VANDERMONDE}:
-        return "fft" if algorithm == "auto" else algorithm
-    return choose(algorithm, device)
+    return channels.choose(spec, algorithm, device) if spec.per_channel else choose(algorithm, device)
 
 
 @partial(jax.jit, static_argnames=("spec", "algorithm", "return_state"))
@@ -248,18 +246,23 @@ def channel_halves(c: Coefficients, u: Signal, state: Any, algorithm: str) -> Si
     ahead = channel_half(c.lam, c.B, c.C, u, state, algorithm)
     if c.C2 is None:
         return ahead
-    back = jnp.flip(channel_half(c.lam, c.B, c.C2, jnp.flip(u, 1), None, algorithm), 1)
+    back = channel_half(c.lam, c.B, c.C2, u, None, algorithm, reverse=True)
     return ahead + jnp.concatenate([back[:, 1:], jnp.zeros_like(back[:, :1])], 1)
 
 
-def channel_half(lam: Any, B: Any, C: Any, u: Signal, state: Any, algorithm: str) -> Signal:
+def channel_half(lam: Any, B: Any, C: Any, u: Signal, state: Any, algorithm: str, reverse: bool = False) -> Signal:
     """One direction of the per-channel recurrence, without the skip."""
-    if algorithm in {"chunked", "fused"}:
-        return convolution.chunked_convolve(lam, B, C, u, state, "fused" if algorithm == "fused" else "sequential")
-    if algorithm in KERNELS:
+    if algorithm == "fused":
+        y = channels.run(lam, C * B, u, reverse)
+    elif reverse:
+        return jnp.flip(channel_half(lam, B, C, jnp.flip(u, 1), state, algorithm), 1)
+    elif algorithm == "chunked":
+        return convolution.chunked_convolve(lam, B, C, u, state)
+    elif algorithm in KERNELS:
         y = convolution.convolve(u, KERNELS[algorithm](lam, C * B, u.shape[1]))
-        return y if state is None else y + convolution.state_response(lam, C, state, u.shape[1])
-    return convolution.scan_channels(lam, B, C, u, state, algorithm)
+    else:
+        return convolution.scan_channels(lam, B, C, u, state, algorithm)
+    return y if state is None else y + convolution.state_response(lam, C, state, u.shape[1])
 
 
 @partial(jax.jit, static_argnames=("spec",))

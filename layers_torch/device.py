@@ -169,8 +169,8 @@ def memory(device: str) -> dict[str, Any]:
 def resolve_call(spec: LayerSpec, algorithm: str, device: str, compiled: str) -> str:
     """The algorithm that a call of the layer runs on the device, eager or compiled, where ``auto`` is asked for."""
     kind, _ = parse_device(device)
-    if compiled == "compiled" and algorithm == "auto" and not spec.per_channel:
-        return "chunked" if kind == "cpu" else "associative"  # torch.compile cannot look into compiled code
+    if compiled == "compiled" and algorithm == "auto":  # torch.compile cannot look into compiled code
+        return "fft" if spec.per_channel else "chunked" if kind == "cpu" else "associative"
     return resolve_algorithm(spec, algorithm, kind)
 
 
@@ -197,7 +197,7 @@ def prepare(
         device: where to run.
         dtype: float32, float64, bfloat16 or float16.
         compiled: default, eager or compiled; default is eager in torch and compiled in jax.
-        subject: layer, projections, scan, or in torch the name of a public implementation.
+        subject: layer, projections, scan, in jax published, or in torch the name of a public implementation.
 
     Returns:
         The call, and how long it took to lower and to compile, None where it was not.

@@ -1,4 +1,4 @@
-"""The recurrence in compiled code, on a CPU (benchmark/spec/scan.cpp) a whole layer in pieces that stay in the caches.
+"""The recurrence in compiled code, on a CPU (benchmark/spec/scan.hpp) a whole layer in pieces that stay in the caches.
 
 A half of a layer is read-in, scan and read-out, taken piece by piece. Up to ``KEPT_BYTES`` its states
 are kept for the backward pass; beyond, they are never all in memory, and the backward pass computes

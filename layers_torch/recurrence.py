@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 
 from benchmark.spec import LayerSpec, checks
 from benchmark.spec.algorithms import VANDERMONDE, algorithms_of, check_algorithm
-from layers_torch import convolution, native
+from layers_torch import channels, convolution, native
 from layers_torch.array import (
     Params,
     as_complex,
@@ -180,9 +180,7 @@ def resolve_algorithm(spec: LayerSpec, algorithm: str, device: str) -> str:
         Unsupported: for one of another layer, or that cannot serve here.
     """
     check_algorithm(algorithm, algorithms_of(spec), spec.name)
-    if spec.per_channel and algorithm in {"auto", VANDERMONDE}:
-        return "fft" if algorithm == "auto" else algorithm
-    return choose(algorithm, device)
+    return channels.choose(spec, algorithm, device) if spec.per_channel else choose(algorithm, device)
 
 
 def _apply(
@@ -267,18 +265,23 @@ def channel_halves(c: Coefficients, u: Signal, state: Any, algorithm: str) -> Si
     ahead = channel_half(c.lam, c.B, c.C, u, state, algorithm)
     if c.C2 is None:
         return ahead
-    back = channel_half(c.lam, c.B, c.C2, u.flip(1), None, algorithm).flip(1)
+    back = channel_half(c.lam, c.B, c.C2, u, None, algorithm, reverse=True)
     return ahead + torch.cat([back[:, 1:], torch.zeros_like(back[:, :1])], 1)
 
 
-def channel_half(lam: Any, B: Any, C: Any, u: Signal, state: Any, algorithm: str) -> Signal:
+def channel_half(lam: Any, B: Any, C: Any, u: Signal, state: Any, algorithm: str, reverse: bool = False) -> Signal:
     """One direction of the per-channel recurrence, without the skip."""
-    if algorithm in {"chunked", "fused"}:
-        return convolution.chunked_convolve(lam, B, C, u, state, "fused" if algorithm == "fused" else "sequential")
-    if algorithm in KERNELS:
+    if algorithm == "fused":
+        y = channels.run(lam, C * B, u, reverse)
+    elif reverse:
+        return channel_half(lam, B, C, u.flip(1), state, algorithm).flip(1)
+    elif algorithm == "chunked":
+        return convolution.chunked_convolve(lam, B, C, u, state)
+    elif algorithm in KERNELS:
         y = convolution.convolve(u, KERNELS[algorithm](lam, C * B, u.shape[1]))
-        return y if state is None else y + convolution.state_response(lam, C, state, u.shape[1])
-    return convolution.scan_channels(lam, B, C, u, state, algorithm)
+    else:
+        return convolution.scan_channels(lam, B, C, u, state, algorithm)
+    return y if state is None else y + convolution.state_response(lam, C, state, u.shape[1])
 
 
 def _step(spec: LayerSpec, params: Any, u: Float[torch.Tensor, "B H"], state: Any) -> Any:

@@ -283,7 +283,12 @@ def test_the_algorithm_of_a_call(framework):
     device = backends.device(framework)
     lru, s4d = LAYERS["lru"](d_model=2, d_state=2), LAYERS["s4d"](d_model=2, d_state=2)
     assert device.resolve_call(lru, "auto", "cpu", "default") == "fused"
-    assert device.resolve_call(s4d, "auto", "cpu", "compiled") == "fft"
+    assert device.resolve_call(s4d, "auto", "cpu", "default") == "fused"
+    assert device.resolve_call(s4d, "auto", "cpu", "compiled") == {"torch": "fft", "jax": "fused"}[framework]
+    assert device.resolve_call(s4d, "auto", "cuda", "default") == "fft"
+    assert device.resolve_call(LAYERS["s4d"](d_model=2, d_state=256), "auto", "cpu", "default") == "fft"
+    with pytest.raises(Unsupported, match="algorithm fused of s4d runs on cpu, not on cuda; take fft"):
+        device.resolve_call(s4d, "fused", "cuda", "default")
     assert device.resolve_call(lru, "auto", "cpu", "compiled") == {"torch": "chunked", "jax": "fused"}[framework]
     for name in ("auto", "fft"):
         whole, first = (device.resolve_call(lru, name, place, "default") for place in ("cuda", "cuda:1"))

@@ -7,10 +7,12 @@ from test_store import row
 
 from benchmark import backends
 from benchmark.reports.accuracy import accuracy_table
+from benchmark.reports.growth import growth_table, growths
 from benchmark.reports.limits import choices, choices_table, limits_table, peers_table, reached
-from benchmark.spec import LAYERS
+from benchmark.spec import LAYERS, Unsupported, UserError
 from benchmark.spec.algorithms import SCANS, VANDERMONDE
 from benchmark.sweeps import limits
+from benchmark.sweeps.choice import choice_cells, task_cells
 from benchmark.sweeps.config import Sweep
 from benchmark.sweeps.gate import inputs
 from benchmark.sweeps.jobs import precision_of
@@ -36,7 +38,7 @@ def test_marks_are_ratios_with_a_bound():
 
 
 def choice_of(auto_ms, best_ms, ran="fused"):
-    (cell,) = [c for c in limits.choice_cells(Sweep(**SMALL)) if c.algorithm == "auto"]
+    (cell,) = [c for c in choice_cells(Sweep(**SMALL)) if c.algorithm == "auto"]
     other = cell.model_copy(update={"algorithm": "chunked"})
     return choices([measured(cell, auto_ms, algorithm_run=ran), measured(other, best_ms, algorithm_run="chunked")])
 
@@ -57,10 +59,28 @@ def test_what_auto_chose_is_judged():
 @needs_framework
 def test_choice_cells_hold_every_algorithm():
     sweep = Sweep(**(SMALL | {"layer": "lru,s4d", "direction": ["forward", "step"]}))
-    cells = limits.choice_cells(sweep)
+    cells = choice_cells(sweep)
     assert {c.algorithm for c in cells if c.layer == "lru"} == {*SCANS, "auto"}
     assert {c.algorithm for c in cells if c.layer == "s4d"} == {*SCANS, VANDERMONDE, "auto"}
     assert {c.direction for c in cells} == {"forward"}
+
+
+def test_choice_at_the_sizes_of_tasks():
+    sweep = Sweep(layer=["lru", "s4d"], framework=INSTALLED[:1], direction=["forward+backward"])
+    cells = task_cells(sweep, ["digits,lra-listops", "lra-retrieval"])
+    found = {(c.layer, c.seq_len, c.batch, c.d_model, c.d_state, c.options["bidirectional"]) for c in cells}
+    assert found == {
+        ("lru", 64, 50, 64, 64, False),
+        ("s4d", 64, 50, 64, 64, False),
+        ("lru", 128, 50, 96, 96, True),
+        ("s4d", 128, 50, 96, 32, True),
+        ("lru", 256, 64, 64, 64, False),  # pairs of documents
+        ("s4d", 256, 64, 64, 32, False),
+    }
+    assert {c.options["r_max"] for c in cells if c.layer == "lru" and c.seq_len == 128} == {1.0}
+    assert len({c.algorithm for c in cells}) == 7
+    with pytest.raises(UserError, match="unknown task 'digit'"):
+        task_cells(sweep, ["digit"])
 
 
 @pytest.mark.skipif("torch" not in INSTALLED, reason="public implementations are in torch")
@@ -114,3 +134,53 @@ def test_the_reference_of_scans_is_a_plain_loop():
     assert np.allclose(x[0, :, 0], [1, 0.5 + 1.5j, (0.5 + 0.5j) * (0.5 + 1.5j)])
     assert np.allclose(G[0, :, 0], [1 + (0.5 - 0.5j) * 1j, 1j, 0])
     assert np.allclose(d_lam, 1j * 1 + 0)
+
+
+def grown(layer, exponent, values=(1.0, 1.0, 1.0)):
+    """Rows of a layer whose time is a power of its length, with noise."""
+    return [
+        row(layer=layer, seq_len=L, process_medians_ms=[v * (L / 100) ** exponent for v in values], median_ms=1.0)
+        for L in (100, 200, 800, 1600)
+    ]
+
+
+def test_growth_is_fitted_and_judged():
+    rows = [*grown("lru", 1.04), *grown("s5", 1.2, (0.99, 1.0, 1.01)), *grown("rotrnn", 1.08, (0.5, 1.0, 2.0))]
+    rows += grown("s4d", 1.0)[:2]
+    rows += [
+        row(layer="lru", metric="memory", seq_len=L, rss_delta_bytes=10**6 * L, median_ms=None, process_medians_ms=None)
+        for L in (100, 200, 800)
+    ]
+    found = {(g.longest.layer, g.quantity): g for g in growths(rows)}
+    assert {key: g.verdict for key, g in found.items()} == {
+        ("lru", "time"): "reached",
+        ("lru", "memory"): "reached",
+        ("s5", "time"): "missed",
+        ("rotrnn", "time"): "can't tell",
+    }
+    assert found["lru", "time"].exponent.value == pytest.approx(1.04)
+    table = growth_table(growths(rows))
+    assert [line[8] for line in table.rows] == ["1.200", "1.080", "1.040", "1.000"]
+    assert table.rows[3][6:8] == ["100 MB", "800 MB"]
+
+
+@pytest.mark.skipif("jax" not in INSTALLED, reason="the published forms are in jax")
+@pytest.mark.parametrize("layer", ["lru", "s5", "rotrnn"])
+def test_the_published_form_computes_what_ours_does(layer):
+    spec = LAYERS[layer](d_model=4, d_state=8, **({"heads": 2} if layer == "rotrnn" else {}))
+    arrays = inputs(spec, "forward+backward", 2, 37, 0)
+    calls = {"direction": "forward+backward", "algorithm": "sequential", "device": "cpu", "dtype": "float32"}
+    device, params = backends.device("jax"), spec.init(0)
+    (y, g, du), (y2, g2, du2) = (
+        device.prepare(spec, params, arrays, subject=name, **calls).run() for name in ("published", "layer")
+    )
+    pairs = [(y, y2), (du, du2), *((g[name], g2[name]) for name in g)]
+    assert all(relative(np.asarray(a), np.asarray(b)) < 1e-5 or np.abs(b).max() < 1e-6 for a, b in pairs)
+
+
+@pytest.mark.skipif("jax" not in INSTALLED, reason="the published forms are in jax")
+def test_a_form_that_was_not_published_is_refused():
+    from layers_jax import peers
+
+    with pytest.raises(Unsupported, match="a shared recurrence of one direction, not of s4d"):
+        peers.function_of(LAYERS["s4d"](d_model=2, d_state=2), "forward")

@@ -1,6 +1,10 @@
-"""Commands that measure what the layers should reach: marks, the choice of auto, public implementations."""
+"""Commands that measure what the layers should reach: marks, the choice of auto, growth, public implementations."""
 
-from benchmark.commands.options import EFFORT, RUNS, Again, Folder, Json, Retry, Wait, with_settings
+from typing import Annotated
+
+import typer
+
+from benchmark.commands.options import EFFORT, RUNS, Again, Folder, Json, Retry, Wait, Words, with_settings
 from benchmark.commands.running import effort_of, measure_and_show, run
 from benchmark.console import CHECK_FAILED, OK, finish, leave, rows_as_json, show, show_json
 from benchmark.sweeps.config import Resolved
@@ -34,6 +38,9 @@ def limits(
 @with_settings(without=("algorithm",))
 def choice(
     resolved: Resolved,
+    task: Annotated[
+        Words, typer.Option("--task", help="At the sizes of this task's small preset, several by commas, or all.")
+    ] = [],
     out: Folder = RUNS,
     json: Json = False,
     wait: Wait = False,
@@ -42,14 +49,44 @@ def choice(
 ) -> None:
     """Time auto against every algorithm that it could have chosen; exit 1 where it takes over 1.05 times the best."""
     from benchmark.reports.limits import choices, choices_table
-    from benchmark.sweeps.limits import choice_cells
+    from benchmark.sweeps.choice import choice_cells, task_cells
 
-    cells = choice_cells(resolved.sweep)
+    cells = task_cells(resolved.sweep, task) if task else choice_cells(resolved.sweep)
     rows = run(cells, out, effort_of(resolved.sweep, again=again, retry=retry), wait)
     found = choices(rows)
     show_json(rows_as_json(rows)) if json else show(choices_table(found))
     finish(rows, out, len(cells), json)
     leave(CHECK_FAILED if any(c.verdict == "missed" for c in found) else OK)
+
+
+LENGTHS = ["1024", "4096", "16384", "65536"]
+PASSES = ["forward", "forward+backward"]
+
+
+@with_settings(
+    only=("layer", "framework", "direction", "seq_len", "batch", "d_model", "d_state", *EFFORT),
+    seq_len=LENGTHS,
+    batch=["4"],
+    direction=PASSES,
+)
+def growth(
+    resolved: Resolved,
+    out: Folder = RUNS,
+    json: Json = False,
+    wait: Wait = False,
+    again: Again = False,
+    retry: Retry = [],
+) -> None:
+    """Fit how time and memory of auto grow with the length; exit 1 where the exponent is not 1, within 0.05."""
+    from benchmark.reports.growth import growth_table, growths
+    from benchmark.sweeps.plan import sweep_cells
+
+    cells = sweep_cells(resolved.sweep, ["speed", "memory"])
+    rows = run(cells, out, effort_of(resolved.sweep, again=again, retry=retry), wait)
+    found = growths(rows)
+    show_json(rows_as_json(rows)) if json else show(growth_table(found))
+    finish(rows, out, len(cells), json)
+    leave(CHECK_FAILED if any(g.verdict == "missed" for g in found) else OK)
 
 
 @with_settings(only=("seq_len", "batch", *EFFORT), batch=["4"])

@@ -16,6 +16,9 @@ VANDERMONDE = "vandermonde"
 CHUNK = 128
 """Longest chunk of the chunked scan of states."""
 
+FEW_MODES = 64
+"""Modes of a channel up to which compiled code beats an FFT, whose work does not grow with them."""
+
 CHANNEL_CHUNK = 64
 """Longest chunk of S4D's chunked convolution, whose work inside a chunk grows with its length."""
 

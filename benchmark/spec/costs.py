@@ -138,10 +138,16 @@ def _channel_terms(spec: "LayerSpec", B: int, L: int, algorithm: str) -> dict[st
     H, d = spec.d_model, _directions(spec)
     if algorithm in {"fft", "vandermonde"}:
         return _convolution_terms(spec, B, L, algorithm) | {"skip": (2 * B * L * H, 4 * B * L * H)}
-    if algorithm in {"chunked", "fused"}:
+    N = H * spec.modes
+    if algorithm == "chunked":
         parts = _chunked_channel_terms(spec, B, L)
+    elif algorithm == "fused":  # inputs are real, and B is part of C, whose gradient is that of both
+        parts = {
+            "C B": (6 * N, 12 * N),
+            "scan": (7 * B * L * N, (8 + MUL_ADD) * B * L * N),
+            "sum over modes": (4 * B * L * N, 7 * B * L * N),
+        }
     else:
-        N = H * spec.modes
         scan = scan_flops(algorithm, B, L, N)
         parts = {
             "B u": (2 * B * L * N, 8 * B * L * N),

@@ -1,4 +1,4 @@
-"""Builds the compiled recurrence (scan.cpp) on first use, for both frameworks, and says why where it cannot.
+"""Builds the compiled recurrences (calls.cpp) on first use, for both frameworks, and says why where it cannot.
 
 It needs a C++ compiler and nothing of Python's. What was built lies in the user's cache, by source,
 compiler and processor. ``ROTBENCH_NATIVE=0`` does without.
@@ -16,10 +16,16 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-SOURCE = Path(__file__).with_name("scan.cpp")
+SOURCE = Path(__file__).with_name("calls.cpp")
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-fno-math-errno", "-fPIC", "-shared", "-pthread")
 COMPILERS = ("c++", "g++", "clang++")
 BUILD_TIMEOUT_S = 120
+
+CALLS = {"scan": (4, 3), "correlate": (4, 3), "channels": (5, 4), "channel_gradients": (8, 4)}
+"""Of calls.cpp: how many arrays each takes, and how many sizes; then whether in reverse, and threads."""
+
+KEPT_STEPS = 128
+"""Steps from one state that a per-channel recurrence keeps to the next, as channels.hpp has it."""
 
 
 class Built(NamedTuple):
@@ -31,16 +37,16 @@ class Built(NamedTuple):
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The calls of scan.cpp; None where they cannot be built, see ``build``."""
+    """The calls of calls.cpp; None where they cannot be built, see ``build``."""
     built = build(SOURCE)
     if built.path is None:
         return None
     loaded = ctypes.CDLL(str(built.path))
-    counts = [ctypes.c_int64] * 3 + [ctypes.c_int] * 2
     for name in ("f32", "f64"):
-        for call in ("scan", "correlate"):
+        for call, (arrays, sizes) in CALLS.items():
             function = getattr(loaded, f"rotbench_{call}_{name}")
-            function.argtypes, function.restype = [ctypes.c_void_p] * 4 + counts, None
+            kinds = [ctypes.c_void_p] * arrays + [ctypes.c_int64] * sizes + [ctypes.c_int] * 2
+            function.argtypes, function.restype = kinds, None
     return loaded
 
 
@@ -83,7 +89,7 @@ def build(source: Path, include: Sequence[Path] = (), version: str = "") -> Buil
 def _key(source: Path, compiler: str, version: str) -> str:
     """Of everything that decides what is built: a cache may be shared by machines of several kinds."""
     digest = hashlib.sha256(" ".join((*FLAGS, version, platform.machine(), _processor())).encode())
-    for path in sorted(source.parent.glob("*.cpp")):
+    for path in sorted(path for path in source.parent.iterdir() if path.suffix in {".cpp", ".hpp"}):
         digest.update(path.read_bytes())
     digest.update(subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout)
     return digest.hexdigest()[:16]

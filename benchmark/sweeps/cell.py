@@ -21,7 +21,7 @@ Compiled = Literal["default", "eager", "compiled"]
 Precision = Literal["fp32", "tf32", "bf16"]
 Cache = Literal["hot", "cold"]
 Mode = Literal["latency", "throughput"]
-Subject = Literal["layer", "projections", "scan", "s5-pytorch", "lru-pytorch", "accelerated-scan"]
+Subject = Literal["layer", "projections", "scan", "published", "s5-pytorch", "lru-pytorch", "accelerated-scan"]
 
 
 class Cell(BaseModel):
@@ -34,7 +34,8 @@ class Cell(BaseModel):
     ``compiled``: default is torch eager and jax compiled. ``precision`` of float32 matrix
     products: fp32 (nothing less), tf32, bf16. ``mode``: latency waits for each call, throughput
     once for many. ``subject``: the layer itself, or at its sizes its two projections alone, its bare
-    scan, or a public implementation. ``replicate`` tells repetitions of one cell apart, for A/A comparisons.
+    scan, in jax the published form, in torch a public implementation. ``replicate`` tells
+    repetitions of one cell apart, for A/A comparisons.
     Of metric study ``task`` names the study and what it looks at (``benchmark.studies.names``).
     """
 

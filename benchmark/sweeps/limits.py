@@ -3,12 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from benchmark.spec import LAYERS, UserError
-from benchmark.spec.algorithms import algorithms_of
-from benchmark.spec.costs import DIRECTIONS
+from benchmark.spec import LAYERS
 from benchmark.sweeps.cell import Cell
-from benchmark.sweeps.config import Sweep
-from benchmark.sweeps.plan import check_threads, each, framework_names, layer_names, sweep_cells
+from benchmark.sweeps.plan import check_threads, framework_names
 
 Quantity = Literal["time", "memory", "compile", "XLA temp"]
 
@@ -74,12 +71,13 @@ def _jax(shared: dict[str, Any]) -> Iterator[Mark]:
         _cell("jax", "lru", "forward", subject="scan", algorithm=name, **shared) for name in ("auto", "associative")
     )
     yield Mark("jax scan alone, associative over auto", "time", pairs, auto, 1.9, False)
-    auto, pairs = (
-        _cell("jax", "lru", "forward+backward", algorithm=name, seq_len=LONG, batch=1, metric="memory", **shared)
-        for name in ("auto", "associative")
-    )
-    yield Mark("jax lru, associative over auto", "compile", pairs, auto, 10, False)
-    yield Mark("jax lru, auto over associative", "XLA temp", auto, pairs, 0.5, True)
+    once = shared | {"seq_len": LONG, "batch": 1, "metric": "memory"}
+    auto = _cell("jax", "lru", "forward+backward", **once)
+    published = _cell("jax", "lru", "forward+backward", subject="published", **once)
+    pairs = _cell("jax", "lru", "forward+backward", algorithm="associative", **once)
+    for name, other in (("published form", published), ("associative", pairs)):
+        yield Mark(f"jax lru, {name} over auto", "compile", other, auto, 10, False)
+        yield Mark(f"jax lru, auto over {name}", "XLA temp", auto, other, 0.5, True)
 
 
 def _memory(what: str, ours: Cell, theirs: Cell, bound: float) -> Mark:
@@ -92,23 +90,6 @@ def _cell(framework: str, layer: str, direction: str, **values: Any) -> Cell:
     spec = LAYERS[layer](d_model=H, d_state=STATES[layer])
     named: dict[str, Any] = {"framework": framework, "layer": layer, "direction": direction, "options": spec.options}
     return Cell(**(sizes | named | values))
-
-
-def choice_cells(sweep: Sweep) -> list[Cell]:
-    """Every algorithm of every layer over a sweep's axes, ``auto`` among them; steps have none and are left out.
-
-    Raises:
-        UserError: for the first value that cannot be served.
-    """
-    directions = [name for name in each("direction", sweep.direction, DIRECTIONS) if name != "step"]
-    if not directions:
-        raise UserError("direction step has no algorithm to choose; take forward or forward+backward")
-    cells = []
-    for layer in layer_names(sweep.layer):
-        known = algorithms_of(LAYERS[layer](d_model=H, d_state=STATES[layer]))
-        changes = {"layer": [layer], "algorithm": ["auto", *known], "direction": directions}
-        cells += sweep_cells(sweep.model_copy(update=changes), ["speed"])
-    return cells
 
 
 def peer_cells(seq_len: int, batch: int, threads: int) -> list[Cell]:

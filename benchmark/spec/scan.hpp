@@ -1,51 +1,21 @@
-// The diagonal complex recurrence on a CPU, one source for both frameworks: plain C calls, see native.py.
+// The diagonal complex recurrence on a CPU: N states that all channels feed.
 //
 // Arrays are planar: N real parts, then N imaginary ones, on the last axis; rows of time follow each other.
-// A block of channels stays in registers while time runs; threads share (batch row, block) pairs.
+// A block of states stays in registers while time runs; threads share (batch row, block) pairs.
+#pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <thread>
-#include <vector>
+#include <type_traits>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "parallel.hpp"
 
 namespace {
 
-// Channels that are carried along together: eight vectors of real and imaginary parts.
+// States that are carried along together: eight vectors of 64 bytes.
 template <typename T>
-constexpr int kBlock = 128 / sizeof(T);
+constexpr int kBlock = 256 / sizeof(T);
 
-// Steps of one complex channel that are worth starting a thread for, some 0.1 ms.
-constexpr int64_t kStepsOfAThread = 1 << 17;
-
-// Numbers below the normal range are zero while this stands: states that die away would cost a hundred times as much.
-struct FlushTiny {
-#if defined(__SSE2__)
-  unsigned before = _mm_getcsr();
-  FlushTiny() { _mm_setcsr(before | 0x8040); }
-  ~FlushTiny() { _mm_setcsr(before); }
-#endif
-};
-
-template <typename Work>
-void share(int64_t items, int64_t steps, int threads, const Work& work) {
-  const int64_t useful = std::max<int64_t>(1, steps / kStepsOfAThread);
-  const int count = static_cast<int>(std::min<int64_t>({threads, items, useful}));
-  auto part = [&](int i) {
-    FlushTiny flush;
-    for (int64_t item = items * i / count; item < items * (i + 1) / count; ++item) work(item);
-  };
-  std::vector<std::thread> others;
-  for (int i = 1; i < count; ++i) others.emplace_back(part, i);
-  part(0);
-  for (auto& other : others) other.join();
-}
-
-// x_t = lam x_{t-1} + z_t of `width` channels through `length` steps. `carry` is the state before, then after them.
-// A full block has a width that the compiler knows.
+// x_t = lam x_{t-1} + z_t of `width` states through `length` steps. `carry` is the state before, then after them.
+// Width, unless 0, is a width that the compiler knows.
 template <typename T, int Width>
 void scan_block(const T* lam, const T* z, T* x, T* carry, int64_t length, int64_t N, bool reverse, int width) {
   const int n = Width ? Width : width;
@@ -84,13 +54,26 @@ void correlate_block(const T* G, const T* x, const T* before, double* sum, int64
   }
 }
 
+// What `make` gives for a width of a quarter, half, three quarters of a block, or a block; else for 0.
+template <typename T, typename Make>
+auto of_width(int width, const Make& make) {
+  constexpr int part = kBlock<T> / 4;
+  switch (width % part ? 0 : width / part) {
+    case 1: return make(std::integral_constant<int, part>());
+    case 2: return make(std::integral_constant<int, 2 * part>());
+    case 3: return make(std::integral_constant<int, 3 * part>());
+    case 4: return make(std::integral_constant<int, 4 * part>());
+  }
+  return make(std::integral_constant<int, 0>());
+}
+
 template <typename T>
 void scan(const T* lam, const T* z, T* x, T* carry, int64_t B, int64_t L, int64_t N, int reverse, int threads) {
   const int64_t blocks = (N + kBlock<T> - 1) / kBlock<T>;
   share(B * blocks, B * L * N, threads, [=](int64_t item) {
     const int64_t b = item / blocks, n = item % blocks * kBlock<T>, at = 2 * N * L * b + n;
     const int width = static_cast<int>(std::min<int64_t>(kBlock<T>, N - n));
-    auto run = width == kBlock<T> ? scan_block<T, kBlock<T>> : scan_block<T, 0>;
+    const auto run = of_width<T>(width, [](auto known) { return scan_block<T, known>; });
     run(lam + n, z + at, x + at, carry + 2 * N * b + n, L, N, reverse, width);
   });
 }
@@ -102,22 +85,10 @@ void correlate(const T* G, const T* x, const T* before, double* sum, int64_t B, 
   share(B * blocks, B * L * N, threads, [=](int64_t item) {
     const int64_t b = item / blocks, n = item % blocks * kBlock<T>, at = 2 * N * L * b + n;
     const int width = static_cast<int>(std::min<int64_t>(kBlock<T>, N - n));
-    auto run = width == kBlock<T> ? correlate_block<T, kBlock<T>> : correlate_block<T, 0>;
+    const auto run = of_width<T>(width, [](auto known) { return correlate_block<T, known>; });
     run(G + at, x + at, before + 2 * N * b + n, sum + 2 * N * b + n, L, N, reverse, width);
   });
 }
 
 }  // namespace
 
-#define ROTBENCH_CALLS(T, name)                                                                                    \
-  extern "C" void rotbench_scan_##name(const T* lam, const T* z, T* x, T* carry, int64_t B, int64_t L, int64_t N,  \
-                                       int reverse, int threads) {                                                \
-    scan<T>(lam, z, x, carry, B, L, N, reverse, threads);                                                          \
-  }                                                                                                                \
-  extern "C" void rotbench_correlate_##name(const T* G, const T* x, const T* before, double* sum, int64_t B,       \
-                                            int64_t L, int64_t N, int reverse, int threads) {                      \
-    correlate<T>(G, x, before, sum, B, L, N, reverse, threads);                                                    \
-  }
-
-ROTBENCH_CALLS(float, f32)
-ROTBENCH_CALLS(double, f64)
