@@ -162,7 +162,10 @@ class SweepProgress:
         self.cells, self.processes = cells, processes
 
     def on_event(self, cell: "Cell", event: dict[str, Any]) -> None:
-        """A running process tells how far it is."""
+        """A running process tells how far it is, or what the user should know at once."""
+        if event["event"] == "note":
+            self.progress.say(f"{cell.framework} {cell.layer} {cell.task or ''}: {event['text']}")
+            return
         self.progress.advance(self.done + event["done"] / event["of"], self.processes)
         self._heartbeat(cell)
 

@@ -1,18 +1,21 @@
 """`rotbench data` and what it is made of."""
 
+import hashlib
 import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
-from tiny_data import ARCHIVE, PAIR, ROOT, TREE, Counting, lay
+from tiny_data import ARCHIVE, PAIR, ROOT, TINY, TREE, Counting, lay
 from typer.testing import CliRunner
 
 from benchmark.commands.data import data_app
 from benchmark.console import ExitError
 from benchmark.data import cache
 from benchmark.data.examine import examine
+from benchmark.data.sources import SOURCES, Need, Part
 from benchmark.spec.errors import UserError
 from benchmark.tasks.base import MissingDataError
 
@@ -31,6 +34,19 @@ def test_examine_finds_what_is_wrong(tmp_path):
     ]
     bad = [f.detail for f in findings if f.address == "pair"]
     assert bad == [f"it has 4 bytes, not {PAIR.files[0].size_bytes}", "missing: two.gz"]
+
+
+def test_examine_compares_sums_of_single_files(tmp_path, monkeypatch):
+    needs = tuple(Need(f"{name}.txt", md5=hashlib.md5(name.encode()).hexdigest()) for name in ("one", "two"))
+    monkeypatch.setitem(SOURCES, "tiny", replace(TINY, files=(), parts={"": Part("Two", needs)}))
+    lay(tmp_path / "tiny", {"one.txt": b"one", "two.txt": b"twp"})
+    (found,) = examine(["tiny"], tmp_path)
+    assert not found.good and re.fullmatch(
+        r"two.txt is not the published file: its md5 is [0-9a-f]{32}, not b8a9f715dbb64fd5c56e7783c6820a61",
+        found.detail,
+    )
+    lay(tmp_path / "tiny", {"two.txt": b"two"})
+    assert examine(["tiny"], tmp_path)[0].detail == "2 files, all that are needed"
 
 
 def run(*words, code=0):
@@ -94,6 +110,35 @@ def test_make_builds_the_cache_and_says_where(tmp_path, counting_task):
         run("make", "counting", "--set", "sise=7", "--data-dir", tmp_path)
     with pytest.raises(UserError, match="unknown task 'countin'"):
         run("make", "countin", "--data-dir", tmp_path)
+
+
+def test_check_names_a_damaged_cache_and_exits_with_1(tmp_path, counting_task):
+    run("make", "counting", "--data-dir", tmp_path)
+    out, _ = run("check", "--data-dir", tmp_path)
+    assert re.search(r"counting .* good .* all arrays are as they were written", out)
+    _, err = run("check", "pair", "--data-dir", tmp_path, code=3)
+    assert "nothing to check" in err
+    kept = cache.cached_at(Counting(), "generated", tmp_path)
+    (kept / "train.inputs.npy").unlink()
+    out, _ = run("check", "tiny/letters", "--data-dir", tmp_path, code=1)
+    assert "WRONG" in out and "this cache is deleted, and made again when it is needed" in out
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("words=", "unknown speech-commands word ''; known: all, bed, cat, "),
+        ("words=yes,ja", "unknown speech-commands word 'ja'; known: all, bed, cat, "),
+        ("stride=none", "speech-commands: stride must be a positive integer up to 2,147,483,647, got 'none'"),
+        ("strides=2", "--set: no option 'strides' in what is asked for; known: speech-commands.examples, "),
+        ("standardise", "--set reads name=value or layer.name=value, got 'standardise'"),
+    ],
+)
+def test_wrong_options_of_a_task_are_one_line(tmp_path, setting, message):
+    with pytest.raises(UserError) as caught:
+        run("make", "speech-commands", "--set", setting, "--data-dir", tmp_path)
+    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
 
 
 def test_nothing_here_imports_a_framework():

@@ -114,6 +114,7 @@ def test_addresses_of_mirrors(tmp_path):
     assert address_of(file, "http://mirror/x.tsv") == "http://mirror/x.tsv"
     assert address_of(file, "http://mirror/") == "http://mirror/train.tsv"
     assert address_of(file, str(tmp_path)) == f"file://{tmp_path}/train.tsv"
+    assert address_of(file, f"{tmp_path}/nowhere/") == f"file://{tmp_path}/nowhere/train.tsv"
     assert address_of(file, str(tmp_path / "x y")) == f"file://{tmp_path}/x%20y"
     for bad in ("ftp://host/x", "http://[half"):
         with pytest.raises(UserError, match=f"--url must be .*got {re.escape(repr(bad))}"):

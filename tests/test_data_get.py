@@ -2,6 +2,7 @@
 
 import gzip
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,10 @@ from benchmark.spec.errors import UserError
 from benchmark.tasks.base import MissingDataError
 
 pytestmark = pytest.mark.usefixtures("tiny_sources")
+
+LACKING = tar_of({"letters.txt": b"abc", "many/1.bin": b"1"})
+ANY = replace(TINY, files=(replace(TINY.files[0], size_bytes=None, md5=None, sha256=None),))
+"""Of which nothing has been published, as of the Long Range Arena."""
 
 
 @pytest.mark.parametrize("keep", [True, False])
@@ -55,11 +60,99 @@ def test_get_refuses_a_damaged_archive_put_by_hand(tmp_path):
     assert not (tmp_path / "tiny" / "tinydata").exists()
 
 
+def test_a_download_that_cannot_be_unpacked_is_deleted_so_that_another_can_be_got(tmp_path, monkeypatch):
+    monkeypatch.setitem(SOURCES, "tiny", ANY)
+    with serving(ARCHIVE[:-10]) as server, pytest.raises(UserError, match=r"tiny.tar.gz is damaged or cut off: .*"):
+        get("tiny", tmp_path, server.url)
+    assert list((tmp_path / "tiny").glob("[!.]*")) == []
+    with serving() as server:
+        assert contents_of(get("tiny", tmp_path, server.url)) == TREE
+
+
 def test_get_says_what_an_archive_lacks(tmp_path, monkeypatch):
     short = tar_of({"letters.txt": b"a"})
     monkeypatch.setitem(SOURCES, "tiny", replace(TINY, files=(file_of(short),)))
     with serving(short) as server, pytest.raises(MissingDataError, match="missing 3 of 3 many"):
         get("tiny", tmp_path, server.url)
+
+
+def test_an_archive_that_lacks_a_part_is_unpacked_once(tmp_path, monkeypatch):
+    monkeypatch.setitem(SOURCES, "tiny", ANY)
+    lay(tmp_path, {"tiny/tiny.tar.gz": LACKING})
+    said = []
+    for _ in range(2):
+        with pytest.raises(MissingDataError) as caught:
+            get("tiny/many", tmp_path, say=said.append)
+    assert str(caught.value) == (
+        f"tiny/many is not complete in {tmp_path}/tiny/tinydata: missing 2 of 3 many/*.bin; "
+        f"{tmp_path}/tiny/tiny.tar.gz has been unpacked and lacks them: remove it and run `rotbench data get "
+        "tiny/many`, or add --url ADDRESS to that"
+    )
+    assert said == [f"unpacking {tmp_path}/tiny/tiny.tar.gz"]
+    assert get("tiny/letters", tmp_path) == tmp_path / "tiny" / "tinydata"
+    assert sorted(path.name for path in (tmp_path / "tiny").glob("[!.]*")) == ["tiny.tar.gz", "tinydata"]
+
+
+def test_what_an_archive_lacks_is_known_when_its_folder_is_gone_and_forgotten_with_the_archive(tmp_path, monkeypatch):
+    monkeypatch.setitem(SOURCES, "tiny", ANY)
+    lay(tmp_path, {"tiny/tiny.tar.gz": LACKING})
+    get("tiny/letters", tmp_path)
+    shutil.rmtree(tmp_path / "tiny" / "tinydata")
+    statuses = {name: folder.state(f"tiny/{name}", tmp_path).status for name in ("letters", "many")}
+    assert statuses == {"letters": "packed", "many": "absent"}
+    lay(tmp_path, {"tiny/tiny.tar.gz": ARCHIVE})
+    assert folder.state("tiny/many", tmp_path).status == "packed"
+    assert contents_of(get("tiny/many", tmp_path)) == TREE
+
+
+def test_a_part_that_an_archive_lacks_is_got_alone(tmp_path, monkeypatch):
+    alone = Part("Letters", (Need("letters.txt"),), files=(file_of(b"abc", "letters.txt"),))
+    monkeypatch.setitem(SOURCES, "tiny", replace(ANY, parts=TINY.parts | {"letters": alone}))
+    lay(tmp_path, {"tiny.tar.gz": tar_of({"many/1.bin": b"1"}), "mirror/letters.txt": b"abc"})
+    with pytest.raises(MissingDataError, match=r"tiny.tar.gz has been unpacked and lacks them"):
+        get("tiny/many", tmp_path)
+    assert folder.state("tiny/letters", tmp_path).cure == "`rotbench data get tiny/letters` gets it"
+    assert get("tiny/letters", tmp_path, str(tmp_path / "mirror")) == tmp_path / "tiny"
+
+
+def test_a_damaged_memory_of_what_was_unpacked_counts_for_nothing(tmp_path):
+    for text in ("{half", "[]", '{"tiny.tar.gz": 3}'):
+        lay(tmp_path, {"tiny/tiny.tar.gz": ARCHIVE, "tiny/.unpacked.json": text.encode()})
+        assert folder.state("tiny", tmp_path).status == "packed"
+
+
+@pytest.mark.parametrize("place", ["tiny.tar.gz", "tiny/tiny.tar.gz"])
+def test_another_address_replaces_an_archive_that_cannot_be_told_from_another(tmp_path, monkeypatch, place):
+    monkeypatch.setitem(SOURCES, "tiny", ANY)
+    lay(tmp_path, {f"data/{place}": LACKING, "mirror/tiny.tar.gz": ARCHIVE})
+    said = []
+    root = get("tiny", tmp_path / "data", (tmp_path / "mirror").as_uri() + "/", say=said.append)
+    assert contents_of(root) == TREE
+    assert [line.split()[0] for line in said] == ["downloading", *["what"] * (place != "tiny.tar.gz"), "unpacking"]
+    kept = tmp_path / "data" / (place if place == "tiny.tar.gz" else f"{place}.old-1")
+    assert kept.read_bytes() == LACKING
+
+
+def test_another_address_replaces_an_archive_with_a_wrong_sum(tmp_path):
+    lay(tmp_path, {"data/tiny/tiny.tar.gz": LACKING, "mirror/tiny.tar.gz": ARCHIVE})
+    assert contents_of(get("tiny", tmp_path / "data", str(tmp_path / "mirror"))) == TREE
+
+
+def test_another_address_that_cannot_be_had_harms_nothing(tmp_path, monkeypatch):
+    monkeypatch.setitem(SOURCES, "tiny", ANY)
+    lay(tmp_path, {"tiny/tiny.tar.gz": ARCHIVE})
+    with pytest.raises(UserError, match="cannot be reached"):
+        get("tiny", tmp_path, str(tmp_path / "nowhere.gz"))
+    assert contents_of(get("tiny", tmp_path)) == TREE
+
+
+def test_what_is_as_published_is_kept_whatever_address_is_named_and_that_is_said(tmp_path):
+    lay(tmp_path, {"tiny.tar.gz": ARCHIVE})
+    said = []
+    for _ in range(2):
+        root = get("tiny", tmp_path, str(tmp_path / "nowhere.gz"), say=said.append)
+    assert said[0] == f"{tmp_path}/tiny.tar.gz is the published file, so it is kept and --url is not asked"
+    assert said[2] == f"tiny is complete in {root}, so --url is not asked; remove that folder to get tiny anew"
 
 
 def test_a_source_of_several_files_takes_a_mirror_folder(tmp_path):

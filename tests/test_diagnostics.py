@@ -198,7 +198,10 @@ def test_distinct_integers_are_uniform_over_blocks(monkeypatch):
         (lambda: SelectiveCopying(memory=0), "selective-copying: memory must be a positive integer"),
         (lambda: Adding(length=1), "length must be at least 2, one step for each mark, got 1"),
         (lambda: Parity(bits=True), "parity: bits must be a positive integer"),
-        (lambda: Parity(bits=2_000_000), r"examples x steps must be at most 1,073,741,824, got 20,000,010,000"),
+        (
+            lambda: Parity(bits=2_000_000),
+            r"examples x steps must be at most 1,073,741,824 to be drawn, got 20,000,010,000",
+        ),
         (lambda: InductionHeads(length=2), "length must be at least 3"),
         (lambda: InductionHeads(vocabulary=3), "vocabulary must be at least 4"),
     ],

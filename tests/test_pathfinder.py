@@ -101,6 +101,12 @@ def test_pixels(level, tmp_path, pixels, lowest):
     assert scaled == pytest.approx([lowest, lowest + 0.2 * (1 - lowest), 1])
 
 
+def test_a_level_that_is_not_there_is_named(level, tmp_path):
+    assert Pathfinder().lacks(tmp_path) == []
+    assert Pathfinder(level="9").lacks(tmp_path) == ["pathfinder32/curv_contour_length_9"]
+    assert PathX().lacks(tmp_path) == ["pathfinder128/curv_contour_length_14"]
+
+
 def test_other_levels_and_sizes(tmp_path):
     write_level(tmp_path / "pathfinder32/curv_baseline")
     write_level(tmp_path / "pathfinder128/curv_contour_length_9", 128)
@@ -114,12 +120,21 @@ def test_other_levels_and_sizes(tmp_path):
         Pathfinder().load("real")
 
 
-def test_empty_images_are_skipped(level, tmp_path):
+def test_the_one_empty_image_of_the_release_is_skipped(level, tmp_path):
     (level / "imgs/2/sample_3.png").write_bytes(b"")
     splits = read(tmp_path, split="lra")
     images = np.concatenate([part.inputs for part in splits[:3]]).reshape(-1, 32, 32)
     assert len(images) == 9
     assert np.array_equal(images[3], picture(4))
+
+
+def test_more_empty_images_are_refused(level, tmp_path):
+    for number in (1, 3, 4):
+        (level / f"imgs/2/sample_{number}.png").write_bytes(b"")
+    message = r"2/sample_1\.png must be an image, got an empty file, as are 2 more; unpack the archive anew"
+    with pytest.raises(UserError, match=message) as caught:
+        read(tmp_path)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_missing_image(level, tmp_path):

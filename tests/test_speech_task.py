@@ -180,11 +180,11 @@ def test_there_are_35_words():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"words": "yes,maybe"}, "unknown word 'maybe'; known: bed, cat, "),
+        ({"words": "yes,maybe"}, "unknown speech-commands word 'maybe'; known: all, bed, cat, "),
         ({"words": "yes"}, "words must be two or more, got yes; or say all"),
         ({"words": 3}, "words must be all, or names with commas between, got 3"),
         ({"stride": 16_000}, "stride must be at most 8,000, got 16,000"),
-        ({"examples": 100_000}, "examples x steps must be at most 1,073,741,824 for the stand-in, got 1,600,000,000"),
+        ({"examples": 100_000}, "examples x steps must be at most 1,073,741,824 to be drawn, got 1,600,000,000"),
         ({"standardise": "clip"}, "unknown speech-commands standardise 'clip'; known: position, global"),
     ],
 )

@@ -270,7 +270,7 @@ def test_opinions_of_both_kinds_have_the_same_letters():
 @pytest.mark.parametrize("task", [Text, Retrieval])
 def test_sizes_are_checked(task):
     assert task(max_length=1, examples=2, held_out=2).load("stand-in").train.lengths.max() == 1
-    with pytest.raises(UserError, match=r"examples x steps must be at most 1,073,741,824 for the stand-in, got "):
+    with pytest.raises(UserError, match=r"examples x steps must be at most 1,073,741,824 to be drawn, got "):
         task(examples=10**9)
     with pytest.raises(UserError, match=f"{task.name}: max_length must be a positive integer"):
         task(max_length=0)

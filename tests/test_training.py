@@ -231,7 +231,7 @@ def test_a_damaged_checkpoint_is_put_aside_and_said(tmp_path):
     fake = Fake()
     run(fake, epochs=1, options=options)
     assert fake.count == 3
-    assert notes[0].startswith("started anew") and (tmp_path / "c.damaged").exists()
+    assert notes[0].startswith("started anew") and (tmp_path / "c.aside").exists()
 
 
 @pytest.mark.parametrize(

@@ -75,10 +75,10 @@ def data_make(
     from benchmark.reports.datasets import made_line
 
     made, place = _task_with(task, settings), folder(data_dir)
-    kind = cache.choose(made, data, place)
-    if kind == "stand-in":
-        warn(f"{task}: the real data are not here; this is a stand-in, another and easier task")
     with Progress(f"making {task}") as progress:
+        kind = cache.choose(made, data, place, progress.advance, progress.say)
+        if kind == "stand-in":
+            warn(f"{task}: the real data are not here; this is a stand-in, another and easier task")
         splits = cache.load(made, kind, place, progress.advance, progress.say)
     kept = cache.cached_at(made, kind, place)
     say(made_line(task, kind, splits, kept, size_bytes(kept) if kept else 0))
@@ -86,14 +86,19 @@ def data_make(
 
 @data_app.command("check")
 def data_check(names: Names = [], data_dir: DataDir = None) -> None:
-    """Compare archives with their published sums and count the files; exit 1 if one is wrong, 3 if none is here."""
-    from benchmark.data.examine import addresses, examine
+    """Check sums of archives, counts of files and sums of caches; exit 1 if one is wrong, 3 if none is here.
+
+    With names, caches of the tasks that read these data sets alone. A damaged cache is deleted: it is made again.
+    """
+    from benchmark.data.examine import addresses, examine, examine_caches
     from benchmark.data.folder import data_dir as folder
     from benchmark.reports.datasets import finding_table
+    from benchmark.tasks import readers
 
-    place = folder(data_dir)
+    place, listed = folder(data_dir), addresses(names)
     with Progress("checking") as progress:
-        findings = examine(addresses(names), place, progress.advance)
+        findings = examine(listed, place, progress.advance)
+        findings += examine_caches(place, readers(listed) if names else None, progress.advance)
     if not findings:
         warn(f"nothing to check in {place}: get data with `rotbench data get NAME`, or name another --data-dir")
         leave(NOTHING_MEASURED)

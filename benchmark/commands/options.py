@@ -22,7 +22,9 @@ Wait = Annotated[bool, typer.Option("--wait", help="Wait for another sweep on th
 Inline = Annotated[bool, typer.Option("--inline", help="Measure in this very process, for a debugger.")]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first cell that fails.")]
 NoSkip = Annotated[bool, typer.Option("--no-skip", help="Measure larger cells too after one ran out of memory.")]
-Again = Annotated[bool, typer.Option("--again", help="Measure again what has a row already.")]
+Again = Annotated[
+    bool, typer.Option("--again", help="Measure again what has a row already; trainings that were broken off go on.")
+]
 Retry = Annotated[Words, typer.Option("--retry", help="Measure again rows of these statuses: oom, failed, ...")]
 First = Annotated[
     Words, typer.Option("--framework", help="torch, jax or all; the first that is installed if left out.")

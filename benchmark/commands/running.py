@@ -62,6 +62,50 @@ def retries(retry: Words) -> tuple[str, ...]:
     return tuple(words(retry))
 
 
+def training_effort(
+    cells: "list[Cell]",
+    preset: str,
+    data_dir: Path,
+    progress: Progress,
+    workers: int = 0,
+    save_s: float = 60.0,
+    *,
+    inline: bool = False,
+    fail_fast: bool = False,
+    again: bool = False,
+    retry: Words = [],
+) -> "Effort":
+    """Make ready what cells are trained on, say what their recipes leave open, and return the effort to train them.
+
+    Args:
+        cells: trainings.
+        preset: that their recipes are from.
+        data_dir: where data sets are.
+        progress: where all this is told.
+        workers: processes that read batches ahead.
+        save_s: seconds between checkpoints.
+        inline: train in this very process.
+        fail_fast: stop at the first that fails.
+        again: train what has a row already.
+        retry: statuses that do not count as done.
+
+    Raises:
+        UserError: if data are missing, or not what they should be.
+    """
+    from benchmark.sweeps.run import Effort
+    from benchmark.sweeps.train_plan import prepare_data
+    from benchmark.training.published import deviations, told
+
+    pairs = list(dict.fromkeys((cell.task or "", cell.layer) for cell in cells))
+    for line in (line for pair in pairs if preset == "paper" for line in told(*pair)):
+        progress.say(line)
+    prepare_data(cells, data_dir, progress.advance, progress.say)
+    training: dict[str, Any] = {"data_dir": str(data_dir), "workers": workers, "save_s": save_s, "deviations": {}}
+    for task, layer in pairs:
+        training["deviations"].setdefault(task, {})[layer] = deviations(preset, task, layer)
+    return Effort(inline=inline, fail_fast=fail_fast, again=again, retry=retries(retry), training=training)
+
+
 def measure_and_show(
     cells: "list[Cell]", out: Path, effort: "Effort", wait: bool, as_json: bool, *tables: Callable[..., Any]
 ) -> None:

@@ -22,7 +22,7 @@ from benchmark.commands.options import (
     Words,
     with_recipe,
 )
-from benchmark.commands.running import measure_and_show, retries
+from benchmark.commands.running import measure_and_show, training_effort
 from benchmark.console import Progress, show, show_json
 
 
@@ -40,7 +40,9 @@ def train(
         str, typer.Option("--data", help="auto, real, generated, stand-in; auto takes the best that is here.")
     ] = "auto",
     data_dir: DataDir = None,
-    workers: Annotated[int, typer.Option("--workers", help="Processes that read batches ahead; 0 for none.")] = 0,
+    workers: Annotated[
+        int, typer.Option("--workers", help="Processes that read batches ahead; pays only where reading is heavy.")
+    ] = 0,
     save_s: Annotated[float, typer.Option("--save-s", help="Seconds between checkpoints.")] = 60.0,
     algorithm: Annotated[str, typer.Option("--algorithm", help="Of the recurrence.")] = "auto",
     precision: Annotated[
@@ -65,31 +67,31 @@ def train(
     """
     from benchmark import backends
     from benchmark.data.folder import data_dir as folder_of
-    from benchmark.reports.results import training_table
-    from benchmark.sweeps.run import Effort
-    from benchmark.sweeps.train_plan import check_setting, prepare_data, train_cells
+    from benchmark.reports.trained import training_table
+    from benchmark.sweeps.train_plan import check_setting, train_cells
 
-    folder = folder_of(data_dir)
-    cells = train_cells(
-        task,
-        layers=layer,
-        frameworks=framework or list(backends.installed()[:1]),
-        seeds=seeds,
-        device=device,
-        threads=threads,
-        algorithm=algorithm,
-        precision=precision,
-        settings=settings,
-        preset=preset,
-        data=data,
-        data_dir=folder,
-        overrides=overrides,
-    )
     check_setting(workers, save_s)
+    folder = folder_of(data_dir)
     with Progress("preparing data") as progress:
-        prepare_data(cells, folder, progress.advance, progress.say)
-    training = {"data_dir": str(folder), "workers": workers, "save_s": save_s}
-    effort = Effort(inline=inline, fail_fast=fail_fast, again=again, retry=retries(retry), training=training)
+        cells = train_cells(
+            task,
+            layers=layer,
+            frameworks=framework or list(backends.installed()[:1]),
+            seeds=seeds,
+            device=device,
+            threads=threads,
+            algorithm=algorithm,
+            precision=precision,
+            settings=settings,
+            preset=preset,
+            data=data,
+            data_dir=folder,
+            overrides=overrides,
+            tell=progress.advance,
+            say=progress.say,
+        )
+        how = {"inline": inline, "fail_fast": fail_fast, "again": again}
+        effort = training_effort(cells, preset, folder, progress, workers, save_s, retry=retry, **how)
     measure_and_show(cells, out, effort, wait, json, training_table)
 
 
@@ -100,7 +102,7 @@ def evaluate(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Test trained weights on their task's test set, in either framework, whichever trained them."""
+    """Test trained weights on their task's test sets, in either framework, whichever trained them."""
     from benchmark.data.folder import data_dir as folder_of
     from benchmark.reports.trained import evaluation_table
     from benchmark.sweeps.evaluate import evaluate_weights

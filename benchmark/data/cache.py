@@ -15,7 +15,7 @@ from typing import Any
 from benchmark.data.arrays import Arrays, DamagedError, assemble, flatten, read_arrays, write_arrays
 from benchmark.data.files import NotWrittenError, Say, held, need_space, remove, silent, writing
 from benchmark.data.fingerprint import fingerprint
-from benchmark.data.folder import locate, root_of, state, why_missing
+from benchmark.data.folder import State, locate, root_of, why_missing
 from benchmark.data.get import unpack_here
 from benchmark.spec.errors import UserError, unknown
 from benchmark.tasks.base import Kind, MissingDataError, Splits, Task, Tell, quiet
@@ -24,40 +24,50 @@ ASKED = ("auto", "real", "generated", "stand-in")
 """What ``--data`` may say."""
 
 
-def choose(task: Task, asked: str, data_dir: Path) -> Kind:
+def choose(task: Task, asked: str, data_dir: Path, tell: Tell = quiet, say: Say = silent) -> Kind:
     """The kind of data that a task runs on.
 
     Args:
         task: the task.
         asked: a kind, or ``auto`` for the first of the task's kinds that can be had here: the real data
-            if they lie in the data folder, unpacked or not.
+            if all of them lie in the data folder. They are unpacked where they are still packed, as only
+            then it is known what an archive holds.
         data_dir: the data folder.
+        tell: told of progress.
+        say: told what is unpacked, and why real data that are here in part are not taken.
 
     Raises:
         MissingDataError: if the real data are asked for, or all that the task has, and are not here.
-        UserError: for a kind that the task has not.
+        UserError: for a kind that the task has not, or an archive that cannot be unpacked.
     """
     if asked not in ASKED:
         raise unknown("data", asked, ASKED)
     if asked not in ("auto", *task.kinds):
         raise UserError(f"{task.name} has no data of the kind {asked}; it has: {', '.join(task.kinds)}")
-    lack = _lack(task, data_dir)
-    for kind in task.kinds:
-        servable = task.serves(kind) or asked == kind
-        if asked in ("auto", kind) and servable and not (kind == "real" and lack):
-            return kind
-    raise MissingDataError(lack)
-
-
-def _lack(task: Task, data_dir: Path) -> str:
-    """Why the real data cannot be had here, empty if they can."""
-    if task.archive is None:
-        return ""
-    found = state(task.archive, data_dir)
-    if found.status in ("ready", "packed"):
-        return ""
+    kinds = [kind for kind in task.kinds if asked == kind or (asked == "auto" and task.serves(kind))]
+    if kinds[0] != "real" or task.archive is None:
+        return kinds[0]
+    found = _found(task, data_dir, tell, say)
+    if found.status == "ready":
+        return "real"
+    why = why_missing(found, data_dir)
+    if kinds[1:]:
+        if found.root or found.archives:
+            say(f"{task.name} runs on {kinds[1]} data, as {why}")
+        return kinds[1]
     others = [kind for kind in task.kinds if kind != "real"]
-    return why_missing(found, data_dir) + "".join(f", --data {kind} does without" for kind in others)
+    raise MissingDataError(why + "".join(f", --data {kind} does without" for kind in others))
+
+
+def _found(task: Task, data_dir: Path, tell: Tell, say: Say) -> State:
+    """What of the real data is here, unpacked; partial too if it is not all that the task's options need."""
+    assert task.archive is not None
+    found = unpack_here(task.archive, data_dir, tell, say)
+    lacks = task.lacks(found.root) if found.status == "ready" and found.root else []
+    if not lacks:
+        return found
+    cure = f"remove that folder and run `rotbench data get {task.archive}`, or choose other options"
+    return found._replace(status="partial", missing=tuple(lacks), cure=cure)
 
 
 def load(task: Task, kind: Kind, data_dir: Path, tell: Tell = quiet, say: Say = silent) -> Splits:
@@ -116,12 +126,7 @@ def cached_at(task: Task, kind: Kind, data_dir: Path) -> Path | None:
 
 def _root(task: Task, data_dir: Path, tell: Tell, say: Say) -> Path:
     """The folder of the real data, which are unpacked where they are still packed."""
-    assert task.archive is not None
-    found = state(task.archive, data_dir)
-    if found.status == "packed":
-        unpack_here(task.archive, data_dir, tell, say)
-        found = state(task.archive, data_dir)
-    return root_of(found, data_dir)
+    return root_of(_found(task, data_dir, tell, say), data_dir)
 
 
 def _contents(task: Task, kind: Kind, data_dir: Path, root: Path | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
 from benchmark.data.digest import Digest, check, digest
-from benchmark.data.files import Say, held, need_space, silent, sync, writing
+from benchmark.data.files import Say, aside, held, need_space, silent, sync, writing
 from benchmark.data.sources import File
 from benchmark.spec.errors import UserError
 from benchmark.tasks.base import Tell, quiet
@@ -27,7 +27,9 @@ class DownloadError(UserError):
     """A file could not be downloaded. Says why, and what else can be done."""
 
 
-def fetch(file: File, goal: Path, url: str | None = None, tell: Tell = quiet, say: Say = silent) -> Path:
+def fetch(
+    file: File, goal: Path, url: str | None = None, tell: Tell = quiet, say: Say = silent, anew: bool = False
+) -> Path:
     """Download a file to ``goal``, unless the published one is there already.
 
     What has arrived is kept as NAME.part whatever happens, and the next call goes on from there. Of
@@ -39,7 +41,8 @@ def fetch(file: File, goal: Path, url: str | None = None, tell: Tell = quiet, sa
         url: another address: https, http, file, or a path; a folder, or an address that ends with /,
             stands for a mirror of all files.
         tell: told of bytes.
-        say: told who is waited for.
+        say: told who is waited for, and what was kept.
+        anew: download it whatever is there, which is kept beside it.
 
     Returns:
         ``goal``.
@@ -50,7 +53,7 @@ def fetch(file: File, goal: Path, url: str | None = None, tell: Tell = quiet, sa
     """
     address = address_of(file, url)
     with held(goal, say):
-        if goal.exists():
+        if goal.exists() and not anew:
             check(file, goal, tell)
             return goal
         part = goal.with_name(f"{goal.name}.part")
@@ -61,7 +64,10 @@ def fetch(file: File, goal: Path, url: str | None = None, tell: Tell = quiet, sa
             raise DownloadError(f"{address} is not the published {file.name}: {fault}; it was deleted, {_else(goal)}")
         with writing(goal):
             sync(part)
+            kept = aside(goal) if goal.exists() else None
             part.replace(goal)
+        if kept:
+            say(f"what was there is kept as {kept}")
     return goal
 
 
@@ -71,7 +77,7 @@ def address_of(file: File, url: str | None) -> str:
         return file.url
     if "://" not in url:
         path = Path(url).expanduser().absolute()
-        url = path.as_uri() + ("/" if path.is_dir() else "")
+        url = path.as_uri() + ("/" if path.is_dir() or url.endswith("/") else "")
     with contextlib.suppress(ValueError):  # what urlsplit raises for half an address
         if urlsplit(url).scheme in SCHEMES:
             return url + Path(file.name).name if url.endswith("/") else url

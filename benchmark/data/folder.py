@@ -2,14 +2,15 @@
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import platformdirs
 
-from benchmark.data.sources import File, Need, Wanted, wanted
+from benchmark.data.sources import File, Need, Source, Wanted, wanted
+from benchmark.data.unpacked import is_lacking
 from benchmark.spec.errors import UserError
 from benchmark.tasks.base import MissingDataError
 
@@ -61,14 +62,28 @@ def state(source: str, data_dir: Path, part: str | None = None) -> State:
         UserError: for an unknown name.
     """
     found = looked_up(f"{source}/{part}" if part else source, data_dir)
-    root, missing = _best_root(found, data_dir)
+    root, missing = _best_root(found, roots(found, data_dir))
     archives = tuple(path for file in found.files if (path := archive_here(found, file, data_dir)))
     if root is not None and not missing:
         return State(found.address, "ready", root, archives, (), "")
-    packed = found.packed and root is None and len(archives) == len(found.files)
+    in_vain = unpacked_in_vain(found, data_dir)
+    packed = found.packed and root is None and len(archives) == len(found.files) and not in_vain
     status: Status = "packed" if packed else "absent" if root is None else "partial"
-    verb = "unpacks it" if packed else "gets it"
-    return State(found.address, status, root, archives, missing, f"`rotbench data get {found.address}` {verb}")
+    return State(found.address, status, root, archives, missing, _cure(found.address, packed, in_vain))
+
+
+def _cure(address: str, packed: bool, in_vain: Path | None) -> str:
+    command = f"`rotbench data get {address}`"
+    if in_vain:
+        return f"{in_vain} has been unpacked and lacks them: remove it and run {command}, or add --url ADDRESS to that"
+    return f"{command} {'unpacks' if packed else 'gets'} it"
+
+
+def unpacked_in_vain(found: Wanted, data_dir: Path) -> Path | None:
+    """The archive that is here, has been unpacked, and did not hold what is wanted; None if there is none such."""
+    folder = data_dir / found.source.name
+    archives = [archive_here(found, file, data_dir) for file in found.files if found.packed]
+    return next((path for path in archives if path and is_lacking(path, folder, found.address)), None)
 
 
 def locate(source: str, data_dir: Path, part: str | None = None) -> Path:
@@ -105,13 +120,15 @@ def why_missing(found: State, data_dir: Path) -> str:
 def looked_up(address: str, data_dir: Path) -> Wanted:
     """What an address stands for: with the archive of its whole source, where that is here, before single files.
 
+    An archive that is known to lack them does not count.
+
     Raises:
         UserError: for an unknown name.
     """
     found = wanted(address)
-    whole = wanted(found.source.name)
+    whole = replace(found, files=found.source.files, packed=found.source.packed)
     archive_is_here = whole.packed and all(archive_here(whole, file, data_dir) for file in whole.files)
-    return replace(found, files=whole.files, packed=True) if archive_is_here else found
+    return whole if archive_is_here and not unpacked_in_vain(whole, data_dir) else found
 
 
 def archive_path(found: Wanted, file: File, data_dir: Path) -> Path:
@@ -124,11 +141,18 @@ def archive_here(found: Wanted, file: File, data_dir: Path) -> Path | None:
     return next(filter(Path.is_file, (archive_path(found, file, data_dir), data_dir / file.name)), None)
 
 
-def _best_root(found: Wanted, data_dir: Path) -> tuple[Path | None, tuple[str, ...]]:
+def lacking(source: Source, root: Path) -> list[str]:
+    """The addresses of a source, its own included, whose files are not all in a folder or nested in it."""
+    places = (root, *(root / name for name in source.folders))
+    addresses = dict.fromkeys([source.name, *source.addresses])
+    return [address for address in addresses if _best_root(wanted(address), places)[1]]
+
+
+def _best_root(found: Wanted, places: Iterable[Path]) -> tuple[Path | None, tuple[str, ...]]:
     """The folder that lacks the least, None if all lack everything, and what it lacks."""
     nothing = _missing(found.needs, None)
     best: tuple[Path | None, tuple[str, ...]] = (None, nothing)
-    for root in roots(found, data_dir):
+    for root in places:
         missing = _missing(found.needs, root)
         if missing != nothing and (best[0] is None or len(missing) < len(best[1])):
             best = (root, missing)

@@ -2,14 +2,25 @@
 
 from pathlib import Path
 
-from benchmark.data.digest import check
+from benchmark.data.digest import check, digest
 from benchmark.data.fetch import address_of, fetch
 from benchmark.data.files import Say, held, need_space, silent
-from benchmark.data.folder import archive_here, archive_path, locate, looked_up, state
-from benchmark.data.sources import Wanted, wanted
+from benchmark.data.folder import (
+    State,
+    archive_here,
+    archive_path,
+    lacking,
+    locate,
+    looked_up,
+    state,
+    unpacked_in_vain,
+    why_missing,
+)
+from benchmark.data.sources import File, Wanted, wanted
 from benchmark.data.unpack import ArchiveError, unpack
+from benchmark.data.unpacked import remember
 from benchmark.spec.errors import UserError
-from benchmark.tasks.base import Tell, quiet
+from benchmark.tasks.base import MissingDataError, Tell, quiet
 
 
 def get(
@@ -22,7 +33,8 @@ def get(
 ) -> Path:
     """Bring the data of an address here, unless they are here already.
 
-    An archive that was put into the data folder by hand is used, and left there.
+    An archive that was put into the data folder by hand is used, and left there. With an address in ``url`` it
+    is used only if it is the published file; any other is downloaded anew, and the old one kept beside it.
 
     Args:
         address: such as imdb, lra or lra/listops.
@@ -36,35 +48,45 @@ def get(
         The folder below which the files lie.
 
     Raises:
+        MissingDataError: if the archive lacks some of them, or is known to.
         UserError: if the data cannot be had or written, or are not what was published.
     """
-    found = looked_up(address, data_dir)
     refuse_one_address_for_many([address], url)
-    with held(data_dir / found.source.name / "data", say):
-        before = state(address, data_dir)
+    with held(data_dir / wanted(address).source.name / "data", say):
+        found, before = looked_up(address, data_dir), state(address, data_dir)
         if before.status == "ready" and before.root is not None:
-            say(f"{address} is complete in {before.root}")
+            unasked = f", so --url is not asked; remove that folder to get {address} anew" if url else ""
+            say(f"{address} is complete in {before.root}{unasked}")
             return before.root
+        if url is None and unpacked_in_vain(found, data_dir):
+            raise MissingDataError(why_missing(before, data_dir))
         downloaded = _download(found, data_dir, url, tell, say)
-        if found.packed:
-            try:
-                _unpack(found, data_dir, tell, say)
-            except ArchiveError:  # so that the next call can download another
-                for path in downloaded:
-                    path.unlink(missing_ok=True)
-                raise
+        if not found.packed:
+            return locate(address, data_dir)
+        try:
+            _unpack(found, data_dir, tell, say)
+        except ArchiveError:  # so that the next call can download another
+            _delete(downloaded)
+            raise
         root = locate(address, data_dir)
-        for path in downloaded if found.packed and not keep_archive else ():
-            path.unlink()
+        _delete([] if keep_archive else downloaded)
         return root
 
 
-def unpack_here(address: str, data_dir: Path, tell: Tell = quiet, say: Say = silent) -> None:
-    """Unpack an archive that is here, unless another process has just done so. Raises UserError if that fails."""
-    found = looked_up(address, data_dir)
-    with held(data_dir / found.source.name / "data", say):
-        if state(address, data_dir).status == "packed":
-            _unpack(found, data_dir, tell, say)
+def _delete(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def unpack_here(address: str, data_dir: Path, tell: Tell = quiet, say: Say = silent) -> State:
+    """What of an address is here, its archive unpacked if it still is packed. Raises UserError if that fails."""
+    before = state(address, data_dir)
+    if before.status != "packed":
+        return before
+    with held(data_dir / wanted(address).source.name / "data", say):
+        if state(address, data_dir).status == "packed":  # another process may just have unpacked it
+            _unpack(looked_up(address, data_dir), data_dir, tell, say)
+    return state(address, data_dir)
 
 
 def refuse_one_address_for_many(names: list[str], url: str | None) -> None:
@@ -75,19 +97,32 @@ def refuse_one_address_for_many(names: list[str], url: str | None) -> None:
 
 
 def _download(found: Wanted, data_dir: Path, url: str | None, tell: Tell, say: Say) -> list[Path]:
-    """Check the files that are here, download the others, and return these."""
+    """Download what is not here or was asked for from another address, and return where these files lie."""
     here = {file: archive_here(found, file, data_dir) for file in found.files}
-    for file, path in here.items():
-        if path is not None:
-            check(file, path, tell)
-    absent = {file: archive_path(found, file, data_dir) for file, path in here.items() if path is None}
-    if absent:
-        size_bytes = sum(file.size_bytes or 0 for file in absent) or found.source.download_bytes
+    stay = {file for file, path in here.items() if path and _stays(file, path, url, tell, say)}
+    goals = {file: archive_path(found, file, data_dir) for file in found.files if file not in stay}
+    if goals:
+        size_bytes = sum(file.size_bytes or 0 for file in goals) or found.source.download_bytes
         need_space(data_dir, size_bytes + (found.source.unpacked_bytes if found.packed else 0), found.address)
-    for file, goal in absent.items():
+    for file, goal in goals.items():
         say(f"downloading {address_of(file, url)}")
-        fetch(file, goal, url, tell, say)
-    return [*absent.values()]
+        fetch(file, goal, url, tell, say, anew=url is not None)
+    return [*goals.values()]
+
+
+def _stays(file: File, path: Path, url: str | None, tell: Tell, say: Say) -> bool:
+    """Whether a file that is here is used: where another address was named, only if it is the published one.
+
+    Raises:
+        UserError: if it is not the published one and no other address was named.
+    """
+    if url is None:
+        check(file, path, tell)
+        return True
+    if not file.is_known or digest(path, tell).fault(file):
+        return False
+    say(f"{path} is the published file, so it is kept and --url is not asked")
+    return True
 
 
 def _unpack(found: Wanted, data_dir: Path, tell: Tell, say: Say) -> None:
@@ -97,6 +132,8 @@ def _unpack(found: Wanted, data_dir: Path, tell: Tell, say: Say) -> None:
         if archive is not None:
             say(f"unpacking {archive}")
             need_space(data_dir, found.source.unpacked_bytes, f"unpacking {archive.name}")
-            kept = unpack(archive, data_dir / found.source.name / found.source.folders[0], tell)
+            goal = data_dir / found.source.name / found.source.folders[0]
+            kept = unpack(archive, goal, tell)
+            remember(archive, goal.parent, lacking(found.source, goal))
             if kept is not None:
                 say(f"what was there is kept as {kept}")

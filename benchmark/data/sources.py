@@ -21,6 +21,11 @@ class File:
     md5: str | None = None
     sha256: str | None = None
 
+    @property
+    def is_known(self) -> bool:
+        """Whether anything has been published by which the file could be told from another."""
+        return bool(self.size_bytes or self.md5 or self.sha256)
+
 
 @dataclass(frozen=True)
 class Need:
@@ -32,6 +37,8 @@ class Need:
     """How many fit a glob, None where that is not known. A plain path is one file."""
     instead: str = ""
     """Another path that will do."""
+    md5: str | None = None
+    """Of a plain path, where it has been published."""
 
     @property
     def is_glob(self) -> bool:
@@ -113,6 +120,14 @@ def _pathfinder(resolution: int) -> Part:
 _LRA = "https://storage.googleapis.com/long-range-arena"
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist"
 _LISTOPS = [f"listops-1000/basic_{split}.tsv" for split in ("train", "val", "test")]
+_CIFAR_FILES = (
+    ("data_batch_1", "c99cafc152244af753f735de768cd75f"),
+    ("data_batch_2", "d4bba439e000b95fd0a9bffe97cbabec"),
+    ("data_batch_3", "54ebc095f3ab1f0389bbae665268c751"),
+    ("data_batch_4", "634d18415352ddfa80567beed471001a"),
+    ("data_batch_5", "482c414d41f54cd18b22e5b47cb7c3cb"),
+    ("test_batch", "40351d587109b95175f43aff81a1287e"),
+)
 _MNIST_FILES = (
     ("train-images-idx3-ubyte", 9_912_422, "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
     ("train-labels-idx1-ubyte", 28_881, "d53e105ee54ea40749a09fcbcd1e9432"),
@@ -174,7 +189,7 @@ CIFAR10 = Source(
             "c58f30108f718f92721af3b95e74349a",
         ),
     ),
-    parts={"": Part("CIFAR-10, Python version", _paths(*(f"data_batch_{k}" for k in range(1, 6)), "test_batch"))},
+    parts={"": Part("CIFAR-10, Python version", tuple(Need(name, md5=md5) for name, md5 in _CIFAR_FILES))},
     licence="none stated",
     citation="Krizhevsky 2009",
     folders=("cifar-10-batches-py",),

@@ -9,7 +9,7 @@ from benchmark.data.folder import State
 from benchmark.data.sources import SOURCES
 from benchmark.reports import numbers as n
 from benchmark.reports.tables import Table
-from benchmark.tasks import TASKS
+from benchmark.tasks import readers
 from benchmark.tasks.base import Splits
 
 EXAMPLE = "Get one with `rotbench data get NAME`; NAME/PART is enough for the tasks beside it."
@@ -20,9 +20,9 @@ def source_table() -> Table:
     rows = []
     for source in SOURCES.values():
         for address, part in zip(source.addresses, source.parts.values(), strict=True):
-            readers = ", ".join(name for name, task in TASKS.items() if task.archive == address)
+            tasks = ", ".join(readers([address])) or n.MISSING
             size = n.scaled(None if part.files else source.download_bytes, "B")
-            rows.append([address, part.title, readers or n.MISSING, size, source.licence, source.citation])
+            rows.append([address, part.title, tasks, size, source.licence, source.citation])
     columns = ["name", "data set", "tasks", "download", "licence", "source"]
     return Table("Data sets", columns, rows, frozenset({"download"}), [EXAMPLE], ("source", "licence"))
 

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 from benchmark.reports import numbers as n
 from benchmark.reports.labels import algorithm
 from benchmark.reports.tables import Table
+from benchmark.reports.trained import score_text
 from benchmark.store.row import Row
+from benchmark.tasks import TASKS, Task
 from benchmark.training.published import RECIPES
 
-TARGETS = (0.5, 0.8, 0.9, 0.95, 0.97)
-"""Validation accuracies whose first time is reported."""
+TARGETS = Task.targets
+"""Validation accuracies whose first time is reported of a task that names no others."""
 
 
 class Hours(NamedTuple):
@@ -70,13 +72,34 @@ def hours_tables(rows: Sequence[Row], price: float | None) -> list[Table]:
     notes.append("Device-hours of different devices are never added up.")
     columns = names if price is None else [*names, "cost"]
     hours = Table("Device-hours", columns, lines, frozenset(columns[5:]), notes, ("device", "steps", "step"))
-    trained = [row for row in rows if row.metric == "train" and row.status == "ok"]
-    return [hours, *([targets_table(trained)] if trained else [])]
+    return [hours, *(targets_table(part) for part in by_targets(rows))]
+
+
+def by_targets(rows: Sequence[Row]) -> list[list[Row]]:
+    """The trainings that ended well, in groups that have the same targets."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        if row.metric == "train" and row.status == "ok":
+            groups.setdefault((measure_of(row), targets_of(row)), []).append(row)
+    return list(groups.values())
+
+
+def measure_of(row: Row) -> str:
+    """What the scores of a training are: accuracy or mse."""
+    return str(row.detail.get("history", {}).get("measure", "accuracy"))
+
+
+def targets_of(row: Row) -> tuple[float, ...]:
+    """The validation scores of a training's task whose first time is reported."""
+    known = TASKS.get(row.task or "")
+    return known.targets if known else TARGETS
 
 
 def targets_table(rows: Sequence[Row]) -> Table:
-    """When each training first reached a validation accuracy, and the energy to there."""
-    names = ["task", "layer", "framework", "algorithm", "seed", *(n.percent(t) for t in TARGETS), "energy"]
+    """When each training of a group of ``by_targets`` first reached a validation score, and the energy in all."""
+    measure, targets = measure_of(rows[0]), targets_of(rows[0])
+    what = "mean squared error" if measure == "mse" else "accuracy"
+    names = ["task", "layer", "framework", "algorithm", "seed", *(score_text(measure, t) for t in targets), "energy"]
     lines = [
         [
             row.task or n.MISSING,
@@ -84,37 +107,38 @@ def targets_table(rows: Sequence[Row]) -> Table:
             row.framework,
             algorithm(row),
             str(row.seed),
-            *(_reached(row, target) for target in TARGETS),
+            *(_reached(row, target) for target in targets),
             n.scaled(row.energy_j, "J"),
         ]
         for row in rows
     ]
     notes = [
-        f"Wall time until the validation accuracy was first reached, evaluations included (and in which epoch); "
+        f"Wall time until the validation {what} was first reached, evaluations included (and in which epoch); "
         f"{n.MISSING}: never in this run. Energy is of the whole training."
     ]
-    return Table("Time to accuracy", names, lines, frozenset(names[4:]), notes, ("algorithm", "seed", "energy"))
+    return Table(f"Time to {what}", names, lines, frozenset(names[4:]), notes, ("algorithm", "seed", "energy"))
 
 
 def _reached(row: Row, target: float) -> str:
-    """When a validation accuracy was first reached, and in which epoch."""
+    """When a validation score was first reached, and in which epoch."""
     found = reached(row, target)
     return n.MISSING if found is None else f"{n.duration(found[0])} ({found[1]})"
 
 
-def time_to(row: Row, accuracy: float) -> float | None:
-    """Seconds until a training first reached a validation accuracy; None if it never did."""
-    found = reached(row, accuracy)
+def time_to(row: Row, target: float) -> float | None:
+    """Seconds until a training first reached a validation score; None if it never did."""
+    found = reached(row, target)
     return None if found is None else found[0]
 
 
-def reached(row: Row, accuracy: float) -> tuple[float, int] | None:
-    """Seconds and validations until a training first reached a validation accuracy; None if it never did."""
-    history = row.detail.get("history", {})
-    if history.get("measure", "accuracy") != "accuracy":
-        return None
+def reached(row: Row, target: float) -> tuple[float, int] | None:
+    """Seconds and validations until a training was first as good as a score of its measure; None if it never was."""
+    history, lower = row.detail.get("history", {}), measure_of(row) == "mse"
     pairs = zip(history.get("epoch_validation_score", []), history.get("epoch_end_s", []), strict=True)
-    return next(((seconds, at) for at, (score, seconds) in enumerate(pairs, 1) if score >= accuracy), None)
+    good = (
+        (seconds, at) for at, (score, seconds) in enumerate(pairs, 1) if (score <= target if lower else score >= target)
+    )
+    return next(good, None)
 
 
 def hours_as_json(rows: Sequence[Row], price: float | None) -> list[dict[str, Any]]:

@@ -1,15 +1,14 @@
-"""Result rows as tables: speed, memory, training, costs, failures."""
+"""Result rows as tables: speed, memory, costs, failures; those of trainings are in ``benchmark.reports.trained``."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from benchmark.reports import numbers as n
 from benchmark.reports.labels import algorithm, common, layer, variants
-from benchmark.reports.recipes import made_by
 from benchmark.reports.roofline import Ceilings, Share, share
 from benchmark.reports.tables import Table
-from benchmark.reports.trained import notes_on_data, score_text
 from benchmark.store.row import Row
+from benchmark.sweeps.run import ENDED
 
 
 class Column(NamedTuple):
@@ -90,36 +89,12 @@ def history(row: Row) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def test_score(row: Row) -> str:
-    """On the test set, of the weights that were best on the validation set."""
-    return score_text(history(row).get("measure"), history(row).get("test_score", row.test_accuracy))
-
-
 def data_kind(row: Row) -> str:
     """What a training saw; what was not the task itself is in capitals."""
     if row.recipe is None:
         return n.MISSING
     kind = "STAND-IN" if row.recipe.data == "stand-in" else row.recipe.data
     return f"{kind}, labels SHUFFLED" if row.recipe.shuffled else kind
-
-
-TRAINING = [
-    Column("task", lambda r: r.task or n.MISSING, False),
-    Column("data", data_kind, False),
-    Column("recipe", made_by, False),
-    Column("layer", lambda r: r.layer, False),
-    Column("framework", lambda r: r.framework, False),
-    Column("seed", lambda r: str(r.seed)),
-    Column("parameters", lambda r: n.count(r.model_param_count)),
-    Column("test score", test_score),
-    Column("chance", lambda r: score_text(history(r).get("measure"), history(r).get("chance"))),
-    Column("validation", lambda r: score_text(history(r).get("measure"), history(r).get("validation_score"))),
-    Column("best epoch", lambda r: n.count(history(r).get("best_epoch"))),
-    Column("wall time", lambda r: n.duration(r.train_wall_s)),
-    Column("device-hours", lambda r: n.significant(r.device_hours)),
-    Column("device", lambda r: str(r.detail.get("device_name", r.device)), False),
-    STATUS,
-]
 
 
 def speed_table(rows: Sequence[Row], title: str = "Speed", ceilings: Ceilings | None = None) -> Table:
@@ -189,23 +164,6 @@ def memory_table(rows: Sequence[Row], title: str = "Memory of one call") -> Tabl
     return table_of(title, by_size(rows), MEMORY, notes, optional)
 
 
-def training_table(rows: Sequence[Row], title: str = "Training") -> Table:
-    """One line a training."""
-    ordered = sorted(rows, key=lambda r: (r.task or "", r.framework, r.layer, r.seed))
-    notes = [
-        "Test score: accuracy, or mean squared error, of the weights that were best on the validation split. "
-        "chance: of the best constant answer. Device-hours are wall time x devices of the device named.",
-        *(
-            f"{note}."
-            for note in dict.fromkeys(
-                note for row in ordered for note in (*notes_on_data(row), *map(str, row.detail.get("notes", [])))
-            )
-        ),
-    ]
-    optional = ("device", "best epoch", "validation", "chance", "wall time", "parameters", "seed", "recipe", "task")
-    return table_of(title, ordered, TRAINING, notes, optional)
-
-
 def cost_table(rows: Sequence[Row], title: str = "Parameters, state and FLOPs") -> Table:
     """What each timed layer costs on paper: the same for both frameworks."""
     words = variants(rows)
@@ -259,4 +217,6 @@ def failure_table(rows: Sequence[Row], title: str = "Cells without a result") ->
     names = ["status", "metric", "layer", "framework", "algorithm", "direction", "length or task", "variant", "reason"]
     again = ",".join(dict.fromkeys(r.status for r in failed))
     notes = [f"The same command leaves these as they are; with --retry {again} it measures them again."]
+    if any(r.metric == "train" and r.status not in ENDED for r in failed):
+        notes.append("But a training that left a checkpoint goes on from it with the same command.")
     return Table(title, names, lines, notes=notes, optional=("variant", "metric", "direction", "algorithm"))

@@ -18,6 +18,11 @@ Shapes = dict[str, tuple[int, ...]]
 Params = dict[str, np.ndarray]
 
 
+def doubled(params: Mapping[str, Any]) -> Params:
+    """Parameters in float64."""
+    return {name: np.asarray(value, np.float64) for name, value in params.items()}
+
+
 def check_field(owner: str, name: str, hint: Any, value: object) -> None:
     """Raise UserError unless ``value`` fits the annotation of a spec's field.
 
@@ -126,12 +131,19 @@ class LayerSpec:
         return False
 
     def rescale_step(self, params: Mapping[str, Any], factor: float) -> dict[str, Any]:  # noqa: ARG002
-        """Parameters of the same continuous system, sampled at ``factor`` times the distance.
+        """Parameters for inputs sampled at ``factor`` times the distance, by zero-order hold.
+
+        What they compute of inputs u is what the given parameters compute of every input held for ``factor``
+        steps, at the last of these: so constant inputs have the same stationary outputs.
+
+        Args:
+            params: by name, of any float dtype.
+            factor: positive; 2 for every second sample, fractions too.
 
         Raises:
-            Unsupported: for a layer that is discrete from the start, and so has no step to rescale.
+            Unsupported: for a layer that does not say how.
         """
-        raise Unsupported(f"{self.name} has no step size to rescale: its recurrence is discrete from the start")
+        raise Unsupported(f"{self.name} does not say what its parameters are at another distance between steps")
 
     @property
     def coefficient_flops(self) -> dict[str, int]:

@@ -19,6 +19,11 @@ def unit_gain(xp: Any, log_rate: Array) -> Array:
     return xp.sqrt(-xp.expm1(-2 * xp.exp(log_rate)))
 
 
+def held_gain(xp: Any, log_lam: Array, steps: float) -> Array:
+    """``(lam**steps - 1) / (lam - 1)``, complex: what an input that is held for so many steps adds to a state."""
+    return xp.expm1(steps * log_lam) / xp.expm1(log_lam)
+
+
 def zoh(xp: Any, A: Array, dt: Array) -> tuple[Array, Array]:
     """Zero-order hold of x' = A x + u: ``(exp(A dt), (exp(A dt) - 1) / A)``, complex."""
     return xp.exp(A * dt), xp.expm1(A * dt) / A

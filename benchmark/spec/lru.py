@@ -1,5 +1,6 @@
 """Linear Recurrent Unit. Orvieto et al., ICML 2023, arXiv:2303.06349, section 3 and appendix A."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -7,8 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from benchmark.spec import draw
-from benchmark.spec.base import LayerSpec, Params, Shapes
+from benchmark.spec.base import LayerSpec, Params, Shapes, doubled
 from benchmark.spec.errors import UserError
+from benchmark.spec.formulas import held_gain, unit_gain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +73,21 @@ class LRU(LayerSpec):
             params[f"{C}_re"] = rng.standard_normal((H, N)) / np.sqrt(N)
             params[f"{C}_im"] = rng.standard_normal((H, N)) / np.sqrt(N)
         return params
+
+    def rescale_step(self, params: Mapping[str, Any], factor: float) -> dict[str, Any]:
+        """See LayerSpec: lam^factor, and B (1 - lam^factor) / (1 - lam); exact, in float64.
+
+        Of a factor that is no whole number the power is that of the angle exp(theta_log) itself, not of
+        the equal one within half a turn.
+        """
+        p = doubled(params)
+        log_lam = -np.exp(p["nu_log"]) + 1j * np.exp(p["theta_log"])
+        nu_log, theta_log = (p[name] + math.log(factor) for name in ("nu_log", "theta_log"))
+        gain = held_gain(np, log_lam, factor)
+        if self.gamma == "recomputed":  # from the new lam, so B makes good for what that changes
+            gain *= unit_gain(np, p["nu_log"]) / unit_gain(np, nu_log)
+        B = gain[:, None] * (p["B_re"] + 1j * p["B_im"])
+        return dict(params) | {"nu_log": nu_log, "theta_log": theta_log, "B_re": B.real, "B_im": B.imag}
 
     @property
     def coefficient_flops(self) -> dict[str, int]:

@@ -139,7 +139,7 @@ class ModelSpec:
         return params, stats
 
     def rescale_step(self, params: Mapping[str, Any], factor: float) -> dict[str, Any]:
-        """Parameters for inputs sampled at ``factor`` times the distance. Raises Unsupported for a discrete layer."""
+        """Parameters for inputs sampled at ``factor`` times the distance, see ``LayerSpec.rescale_step``."""
         found = dict(params)
         for i in range(self.depth):
             prefix = f"block{i}/layer/"

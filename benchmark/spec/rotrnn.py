@@ -1,5 +1,6 @@
 """RotRNN. Biegun, Dolga, Cunningham and Barber 2024, arXiv:2407.07239, and the authors' public code."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -7,8 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from benchmark.spec import draw
-from benchmark.spec.base import LayerSpec, Params, Shapes
+from benchmark.spec.base import LayerSpec, Params, Shapes, doubled
 from benchmark.spec.errors import UserError
+from benchmark.spec.formulas import held_gain, unit_gain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +106,32 @@ class RotRNN(LayerSpec):
             params[C] = rng.standard_normal((H, N)) / np.sqrt(H + N)
         return params
 
+    def rescale_step(self, params: Mapping[str, Any], factor: float) -> dict[str, Any]:
+        """See LayerSpec: lam^factor, and B (1 - lam^factor) / (1 - lam) in the basis of P, in float64.
+
+        A normaliser undoes any scale of B, so that C has to make good for it: the output is exact, the norm
+        of the state is the normaliser's. Only where the exact normaliser scales the first input is there an
+        approximation: its gain is that of one step, not of one that is held, which fades as gamma^t.
+        """
+        p = doubled(params)
+        gain = held_gain(np, -np.exp(p["gamma_log"])[:, None] + 1j * p["theta"], factor)
+        found = {
+            "theta": factor * p["theta"],
+            "gamma_log": p["gamma_log"] + math.log(factor),
+            "B": self._times_planes(p, gain),
+        }
+        if self.normalizer != "none":
+            scale = np.repeat(_normalised_by(p) / _normalised_by(found), self.head_size)
+            found |= {C: p[C] * scale for C in self.readouts}
+        return dict(params) | found
+
+    def _times_planes(self, p: Params, gain: np.ndarray) -> np.ndarray:
+        """B (heads, d, H), each rotating plane of which is multiplied by a complex number, gain (heads, d / 2)."""
+        P = np.array([rotation_of(M) for M in p["M"]]) if self.mixing == "learned" else np.eye(self.head_size)
+        B = P.swapaxes(-1, -2) @ p["B"]
+        planes = gain[:, :, None] * (B[:, 0::2] + 1j * B[:, 1::2])
+        return P @ np.stack([planes.real, planes.imag], 2).reshape(B.shape)
+
     @property
     def coefficient_flops(self) -> dict[str, int]:
         """lam, P folded into B and C, the normaliser; the exponential as Pade-13 without squarings (Higham 2005)."""
@@ -121,6 +149,17 @@ class RotRNN(LayerSpec):
         if self.normalizer == "exact":
             terms["first gain"] = 2 * h
         return terms
+
+
+def _normalised_by(p: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Xi of each head, (heads,)."""
+    return unit_gain(np, p["gamma_log"]) / np.sqrt((p["B"] ** 2).sum((1, 2)))
+
+
+def rotation_of(M: np.ndarray) -> np.ndarray:
+    """P = exp(M - M^T) of one head, (d, d), by the eigenvectors of the Hermitian matrix i (M^T - M)."""
+    angles, vectors = np.linalg.eigh(1j * (M.T - M))
+    return ((vectors * np.exp(1j * angles)) @ vectors.conj().T).real
 
 
 def _fitting_heads(d_state: int, heads: int) -> str:

@@ -117,7 +117,7 @@ def _obstacle(path: Path) -> str:
 
 
 def _holds_no_rows(part: str) -> bool:
-    return part.startswith(".") or part == STEPS
+    return part.startswith(".") or part in OTHER_TABLES
 
 
 def paths(sources: Sequence[Path]) -> list[Path]:

@@ -1,6 +1,7 @@
 """Where a results folder keeps what belongs to a training besides its row: FOLDER/KIND/CELL_ID.SUFFIX."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
 def checkpoint_path(folder: Path, cell_id: str) -> Path:
     """A training that has not ended; removed once its row is on disk."""
     return folder / "checkpoints" / f"{cell_id}.safetensors"
+
+
+def remove_checkpoint(folder: Path, cell_id: str) -> None:
+    """Take away what an ended training left; where that fails it does no harm, as it is older than the row."""
+    with suppress(OSError):
+        checkpoint_path(folder, cell_id).unlink(missing_ok=True)
 
 
 def weights_path(folder: Path, cell_id: str) -> Path:

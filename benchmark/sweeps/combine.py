@@ -39,7 +39,7 @@ def row_of(cell: Cell, outcomes: list[Outcome], environment: dict[str, Any]) -> 
     }
     failed = next((outcome for outcome in outcomes if outcome.status != "ok"), None)
     if failed is not None:
-        detail = {"output_tail": failed.output_tail} if failed.output_tail else {}
+        detail = failed.detail | ({"output_tail": failed.output_tail} if failed.output_tail else {})
         return Row(**fields | {"status": failed.status, "reason": failed.reason, "detail": detail})
     results = [outcome.result or {} for outcome in outcomes]
     fields |= {name: results[0][name] for name in SHARED if results[0].get(name) is not None}

@@ -1,4 +1,4 @@
-"""Trained weights on their test set, in a process of their own for each framework."""
+"""Trained weights on their test sets, in a process of their own for each framework."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +14,10 @@ JOB = "benchmark.training.evaluate_job:evaluate"
 
 
 class Evaluation(NamedTuple):
-    """A test score in one framework, beside the one that the training noted."""
+    """A test score in one framework, beside the one that the training noted; ``extra`` on further test sets, by name.
+
+    An entry of ``extra`` that is text says why there is no score.
+    """
 
     weights: str
     task: str
@@ -24,6 +27,7 @@ class Evaluation(NamedTuple):
     measure: str
     noted_score: float
     score: float
+    extra: dict[str, float | str]
 
 
 def evaluate_weights(
@@ -33,7 +37,7 @@ def evaluate_weights(
     data_dir: Path,
     tell: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Evaluation]:
-    """Test scores of each file of weights in each framework.
+    """Scores of each file of weights in each framework, on the test set and on further ones.
 
     Args:
         paths: files that a training wrote.
@@ -65,7 +69,14 @@ def _evaluate(
     outcome = pool.run(JOB, payload, variables, framework=framework)
     if outcome.status != "ok" or outcome.result is None:
         raise UserError(f"{path} in {framework}: {outcome.reason}")
-    noted, measure = described["test_score"], described["measure"]
     return Evaluation(
-        str(path), cell.task or "", cell.layer, cell.framework, framework, measure, noted, outcome.result["score"]
+        str(path),
+        cell.task or "",
+        cell.layer,
+        cell.framework,
+        framework,
+        described["measure"],
+        described["test_score"],
+        outcome.result["score"],
+        outcome.result["extra"],
     )

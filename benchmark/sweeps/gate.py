@@ -19,6 +19,8 @@ from benchmark.sweeps.cell import Cell
 LENGTH = CHUNK + 5
 """More than one chunk of every algorithm, and odd."""
 
+SOURCES = (".py", ".cpp", ".hpp")
+
 HALF_BOUNDS = {"bfloat16": 5e-2, "float16": 1e-2}
 
 TOLERANCES = {
@@ -162,11 +164,16 @@ def _cache_file(cell: Cell, algorithm: str) -> Path:
     return user_cache_path("rotbench") / "gate" / name
 
 
-def source_hash(framework: str) -> str:
-    """Of every file that decides what a layer of this framework computes."""
-    root = Path(__file__).resolve().parents[2]
-    files = sorted([*(root / f"layers_{framework}").glob("*.py"), *(root / "benchmark/spec").glob("*.[pc]*")])
+def source_hash(framework: str, *more: str) -> str:
+    """Of every file that decides what a layer of this framework computes, and of ``more`` packages of benchmark."""
     digest = hashlib.sha256()
-    for path in files:
+    for path in source_files(framework, *more):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def source_files(framework: str, *more: str) -> list[Path]:
+    """What ``source_hash`` is the hash of."""
+    root = Path(__file__).resolve().parents[2]
+    folders = [f"layers_{framework}", *(f"benchmark/{name}" for name in ("spec", *more))]
+    return sorted(path for folder in folders for path in (root / folder).iterdir() if path.suffix in SOURCES)

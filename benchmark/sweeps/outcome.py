@@ -1,7 +1,7 @@
 """How a job ended, told apart from what is left of it."""
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -26,21 +26,26 @@ class Ending:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: its result if ok, else a one-line reason and the last lines of its output."""
+    """How a job ended: its result if ok, else a one-line reason and the last lines of its output.
+
+    ``detail`` is what a job that failed had to tell for its row.
+    """
 
     status: Status
     result: dict[str, Any] | None = None
     reason: str | None = None
     output_tail: str = ""
     cpu_s: float | None = None
+    detail: dict[str, Any] = field(default_factory=dict)
 
 
 def outcome_of(ending: Ending, output: bytes) -> Outcome:
     """The status and reason of an ending, with the last lines of what the job printed."""
     tail = "\n".join(output[-TAIL_BYTES:].decode("utf-8", "replace").splitlines()[-TAIL_LINES:])
     status, reason = _judge(ending, tail)
-    result = ending.last["result"] if status == "ok" and ending.last else None
-    return Outcome(status, result, reason, "" if status == "ok" else tail, ending.cpu_s)
+    last = ending.last or {}
+    result = last["result"] if status == "ok" else None
+    return Outcome(status, result, reason, "" if status == "ok" else tail, ending.cpu_s, last.get("detail", {}))
 
 
 def _judge(ending: Ending, tail: str) -> tuple[Status, str | None]:

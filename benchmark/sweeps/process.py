@@ -22,6 +22,8 @@ Start = Literal["fork", "spawn"]
 PRELOADED = ("benchmark.sweeps.jobs", "benchmark.training.job")
 
 PROBE = "benchmark.sweeps.jobs:probe"
+UNDERWAY = ("progress", "note")
+"""Events of a job that has not ended; any other is its last."""
 LARGEST_RESULT_BYTES = 256 << 20
 DUMP_GRACE_S = 0.3
 """Between asking a job that is out of time for a trace of its threads, and killing it."""
@@ -74,7 +76,7 @@ class Pool:
             variables: environment on top of this process's own.
             framework: imported by the supervisor beforehand; a job of another one gets another supervisor.
             limits: time and memory.
-            on_event: called with each event other than the last, such as training progress.
+            on_event: called with each event other than the last: progress, and notes for the user.
         """
         handle = self._handle(framework, variables)
         with tempfile.TemporaryFile() as task, tempfile.TemporaryFile() as output:
@@ -209,7 +211,7 @@ def _events(data: bytes, ending: Ending, on_event: Callable[[Event], None]) -> b
             event = json.loads(line)
         except ValueError:
             continue
-        if event.get("event") == "progress":
+        if event.get("event") in UNDERWAY:
             on_event(event)
         else:
             ending.last = event

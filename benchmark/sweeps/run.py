@@ -3,7 +3,7 @@
 import random
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from benchmark.spec.costs import least_items
 from benchmark.spec.devices import item_bytes
 from benchmark.store import files
 from benchmark.store.row import Row
-from benchmark.store.trained import checkpoint_path
+from benchmark.store.trained import checkpoint_path, remove_checkpoint
 from benchmark.sweeps import combine
 from benchmark.sweeps.cell import Cell
 from benchmark.sweeps.inline import run_inline
@@ -31,10 +31,8 @@ JOBS = {
 }
 
 RETRY = ("oom", "timeout", "crashed", "killed", "diverged", "failed", "unsupported", "skipped_after_oom")
-BROKEN_OFF = ("killed", "crashed", "timeout")
-"""Statuses of trainings that go on from their checkpoint when they are asked for again."""
 ENDED = ("ok", "diverged")
-"""Statuses after which a training is not taken up again; after the others its checkpoint stays."""
+"""Statuses after which a training is not taken up again; after the others it goes on from its checkpoint."""
 GROWING = ("seq_len", "batch", "d_model", "d_state")
 
 
@@ -128,15 +126,19 @@ class SweepRun:
         payload = {"cell": cell.cell_values(), "plan": self.effort.plan}
         if cell.metric in {"train", "study"}:
             payload["training"] = self.effort.training | {"folder": str(self.folder.absolute())}
+
+        def tell(event: Event) -> None:
+            self.watcher.on_event(cell, event)
+
         if self.effort.inline:
-            return run_inline(JOBS[cell.metric], payload)
+            return run_inline(JOBS[cell.metric], payload, tell)
         return pool.run(
             JOBS[cell.metric],
             payload,
             self.effort.variables_of(cell),
             framework=cell.framework,
             limits=self.effort.limits,
-            on_event=lambda event: self.watcher.on_event(cell, event),
+            on_event=tell,
         )
 
     def record(self, cell: Cell) -> dict[str, Any]:
@@ -149,7 +151,7 @@ class SweepRun:
         files.write(self.folder, row)
         self.rows[row.cell_id] = row
         if row.status in ENDED:
-            checkpoint_path(self.folder, row.cell_id).unlink(missing_ok=True)
+            remove_checkpoint(self.folder, row.cell_id)
         self.watcher.on_row(row)
         if self.effort.fail_fast and row.status not in {"ok", "unsupported"}:
             raise StoppedError
@@ -171,11 +173,12 @@ def run_cells(
     """
     effort, watcher = effort or Effort(), watcher or Watcher()
     files.prepare_folder(folder)
-    done = {} if effort.again else done_rows(folder, effort)
+    newest = newest_rows(folder)
+    done = {} if effort.again else done_of(newest, folder, effort)
     missing = [cell for cell in cells if cell.id not in done]
-    if effort.again:
-        for cell in missing:
-            checkpoint_path(folder, cell.id).unlink(missing_ok=True)
+    for cell in missing:
+        if cell.id in newest and not goes_on(newest[cell.id], folder):
+            remove_checkpoint(folder, cell.id)  # of a training that ended and begins anew
     run = SweepRun(folder, effort, watcher)
     visits = [cell for cell in missing for _ in range(effort.processes_of(cell))]
     # by lottery over the whole sweep, so that a slow quarter of an hour does not fall on one layer
@@ -192,14 +195,31 @@ def run_cells(
     return [found[cell.id] for cell in cells if cell.id in found]
 
 
+def newest_rows(folder: Path) -> dict[str, Row]:
+    """By cell, its newest row in the folder."""
+    return {row.cell_id: row for row in files.read([folder]).rows}
+
+
+def done_of(newest: Mapping[str, Row], folder: Path, effort: Effort) -> dict[str, Row]:
+    """Those of the newest rows that count as done, in the effort's eyes and because no training goes on."""
+    return {key: row for key, row in newest.items() if row.status not in effort.retry and not goes_on(row, folder)}
+
+
 def done_rows(folder: Path, effort: Effort) -> dict[str, Row]:
-    """By cell, the newest row in the folder that counts as done: not a training that left a checkpoint."""
-    newest = {row.cell_id: row for row in files.read([folder]).rows}
-    return {
-        key: row
-        for key, row in newest.items()
-        if row.status not in effort.retry and not (row.status in BROKEN_OFF and checkpoint_path(folder, key).exists())
-    }
+    """By cell, the newest row in the folder if it counts as done."""
+    return done_of(newest_rows(folder), folder, effort)
+
+
+def goes_on(row: Row, folder: Path) -> bool:
+    """Whether the training that a row tells of, or a later one of the same cell, left a checkpoint to go on from.
+
+    A checkpoint older than the row of a training that ended is of that one: only its removal did not come about.
+    """
+    try:
+        written_s = checkpoint_path(folder, row.cell_id).stat().st_mtime
+    except OSError:
+        return False
+    return row.status not in ENDED or written_s > row.created_at.timestamp()
 
 
 def is_larger(cell: Cell, than: Cell) -> bool:

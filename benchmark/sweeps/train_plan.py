@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.data import cache
+from benchmark.data.files import Say, silent
 from benchmark.spec import LAYERS, UserError
 from benchmark.spec.algorithms import algorithms_of, check_algorithm
 from benchmark.spec.devices import PRECISIONS, parse_device
@@ -16,6 +17,7 @@ from benchmark.sweeps.grid import seeds as seeds_of
 from benchmark.sweeps.plan import check_seed, check_threads, each, framework_names, layer_names
 from benchmark.tasks import TASKS, Task
 from benchmark.tasks import task as task_named
+from benchmark.tasks.base import Tell, quiet
 from benchmark.training.recipes import Course, course
 
 MOST_WORKERS = 256
@@ -36,6 +38,8 @@ def train_cells(
     data: str,
     data_dir: Path,
     overrides: Mapping[str, Any],
+    tell: Tell = quiet,
+    say: Say = silent,
 ) -> list[Cell]:
     """The training cells of every layer, framework and seed.
 
@@ -53,6 +57,8 @@ def train_cells(
         data: auto, real, generated or stand-in.
         data_dir: where data sets are.
         overrides: values of the recipe, d_model and d_state; None for the preset's.
+        tell: told of progress, where data must be unpacked.
+        say: told what is unpacked, and why data that are here in part are not taken.
 
     Raises:
         UserError: for the first value that cannot be served.
@@ -70,9 +76,10 @@ def train_cells(
     )
     courses = {name: course(task, name, preset, overrides) for name in names}
     made = {name: task_named(task, courses[name].task_options | chosen["task"]) for name in names}
-    kinds = {name: cache.choose(made[name], data, data_dir) for name in names}
+    kinds = {found: cache.choose(found, data, data_dir, tell, say) for found in dict.fromkeys(made.values())}
     return [
-        _cell(courses[v["layer"]], made[v["layer"]], kinds[v["layer"]], chosen[v["layer"]], shared | v) for v in axes
+        _cell(courses[v["layer"]], made[v["layer"]], kinds[made[v["layer"]]], chosen[v["layer"]], shared | v)
+        for v in axes
     ]
 
 

@@ -46,7 +46,8 @@ def ending_of(error: Exception) -> Event:
     if isinstance(error, Unsupported):
         return {"event": "unsupported", "reason": str(error)}
     if isinstance(error, UserError):
-        return {"event": getattr(error, "status", "failed"), "reason": str(error)}
+        found = {"event": getattr(error, "status", "failed"), "reason": str(error)}
+        return found | ({"detail": error.detail} if hasattr(error, "detail") else {})
     text = f"{type(error).__name__}: {next(iter(str(error).strip().splitlines()), '')}"
     if (where := out_of_memory(error)) is not None:
         return {"event": "oom", "reason": f"{where}: {text}"}

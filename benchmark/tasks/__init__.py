@@ -1,6 +1,6 @@
 """Data sets as plain numpy arrays. ``TASKS`` is the whole registry."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_origin, get_type_hints
 
 from benchmark.spec.errors import unknown
@@ -57,4 +57,14 @@ def task(name: str, options: Mapping[str, Any] | None = None) -> Task:
     return TASKS[name](**fitted)
 
 
-__all__ = ["TASKS", "MissingDataError", "Split", "Splits", "Task", "task"]
+def readers(addresses: Iterable[str]) -> list[str]:
+    """The names of the tasks that read what lies at some of these addresses.
+
+    >>> readers(["cifar10"])
+    ['lra-image', 'cifar']
+    """
+    wanted = set(addresses)
+    return [name for name, found in TASKS.items() if found.archive in wanted]
+
+
+__all__ = ["TASKS", "MissingDataError", "Split", "Splits", "Task", "readers", "task"]

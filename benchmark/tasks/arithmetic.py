@@ -34,6 +34,7 @@ class Adding(Drawn):
     name: ClassVar[str] = "adding"
     encoder: ClassVar[Encoder] = "linear"
     target: ClassVar[Target] = "number"
+    targets: ClassVar[tuple[float, ...]] = (0.1, 0.02, 0.005)
     chance = 1 / 6
 
     length: int = 400

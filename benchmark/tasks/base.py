@@ -107,6 +107,8 @@ class Task:
     target: ClassVar[Target] = "class"
     documents: ClassVar[int] = 1
     """Sequences in one example: two for retrieval."""
+    targets: ClassVar[tuple[float, ...]] = (0.5, 0.8, 0.9, 0.95, 0.97)
+    """Validation scores whose first time is reported, the easiest first: accuracies, or mean squared errors."""
 
     def __post_init__(self) -> None:
         """Check types and ranges, then what the task itself demands. Raises UserError."""
@@ -139,6 +141,10 @@ class Task:
     def serves(self, kind: Kind) -> bool:
         """Whether these options can be had of this kind of data."""
         return kind in self.kinds
+
+    def lacks(self, folder: Path) -> list[str]:  # noqa: ARG002
+        """What these options need of the unpacked archive beyond what every option needs, and is not in the folder."""
+        return []
 
     def load(self, kind: Kind, folder: Path | None = None, tell: Tell = quiet) -> Splits:
         """The three splits, the same on every machine.

@@ -8,6 +8,7 @@ import numpy as np
 from benchmark.spec.errors import UserError
 from benchmark.tasks.base import IGNORED, Split, Target
 from benchmark.tasks.drawn import Drawn, distinct, stored
+from benchmark.tasks.sizes import check_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,7 @@ class Copying(Drawn):
             raise UserError(
                 f"{self.name}: alphabet must be at least 4 (the blank, the marker and two tokens), got {self.alphabet}"
             )
+        check_tokens(self.name, "alphabet", self.alphabet)
         super()._check()
 
     @property

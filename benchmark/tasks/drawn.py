@@ -6,11 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from benchmark.spec.errors import UserError
 from benchmark.tasks.base import Kind, Split, Splits, Task, Tell, quiet
+from benchmark.tasks.sizes import check_steps
 
-MOST_STEPS = 1 << 30
-"""Steps of one split: the labels of that many fill 8 GiB."""
 SCRATCH = 1 << 24
 """Random numbers held at once where a choice without replacement needs many for each row."""
 
@@ -30,11 +28,7 @@ class Drawn(Task):
     held_out: int = 1_000
 
     def _check(self) -> None:
-        steps = max(self.examples, self.held_out) * self.seq_len
-        if steps > MOST_STEPS:
-            raise UserError(
-                f"{self.name}: examples x steps must be at most {MOST_STEPS:,}, got {steps:,}; draw fewer or shorter"
-            )
+        check_steps(self.name, max(self.examples, self.held_out), self.seq_len)
 
     def load(self, kind: Kind = "generated", folder: Path | None = None, tell: Tell = quiet) -> Splits:  # noqa: ARG002
         """Three splits as the class draws them; every sequence fills its length."""

@@ -12,6 +12,7 @@ from benchmark.tasks.base import Kind, MissingDataError, Split, Splits, Task, Te
 from benchmark.tasks.listops_tokens import EOS, VOCABULARY, Trees
 from benchmark.tasks.listops_trees import Bounds, generate, longest
 from benchmark.tasks.listops_tsv import read_tsv
+from benchmark.tasks.sizes import check_steps
 
 FILES = ("basic_train.tsv", "basic_val.tsv", "basic_test.tsv")
 GENERATED_ONLY = ("min_length", "max_length", "max_depth", "max_args", "draw")
@@ -67,6 +68,7 @@ class ListOps(Task):
             raise UserError(
                 f"{self.name}: max_depth and max_args must be at least 2, got {self.max_depth} and {self.max_args}"
             )
+        check_steps(self.name, sum(self._rows), self.max_length)
         if longest(self._bounds) <= self.min_length:
             raise UserError(
                 f"{self.name}: max_depth={self.max_depth} and max_args={self.max_args} give at most "

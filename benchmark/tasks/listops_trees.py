@@ -31,7 +31,9 @@ def longest(bounds: Bounds) -> int:
     """Tokens of the largest tree of that depth and arity, counted no further than max_length."""
     tokens = 1
     for _ in range(bounds.max_depth - 1):
-        tokens = min(2 + bounds.max_args * tokens, bounds.max_length)
+        tokens = 2 + bounds.max_args * tokens
+        if tokens >= bounds.max_length:
+            return bounds.max_length
     return tokens
 
 
@@ -109,6 +111,8 @@ def grow(rng: np.random.Generator, trees: int, bounds: Bounds) -> tuple[list[Lev
         lengths += added.astype(np.int64)
         going_on = lengths[level.tree] < bounds.max_length
         tree = np.repeat(level.tree, level.children * going_on)
+        if not len(tree):
+            break
     return levels, lengths
 
 

@@ -11,11 +11,14 @@ from benchmark.tasks.base import Affine, Encoder, Kind, MissingDataError, Split,
 from benchmark.tasks.pathfinder_files import Entry, entries, read_image
 from benchmark.tasks.pathfinder_images import CHUNK, chunk
 from benchmark.tasks.permutation import randperm
+from benchmark.tasks.sizes import MOST_PIXELS, check_steps
 
 LEVELS = {"14": "curv_contour_length_14", "9": "curv_contour_length_9", "baseline": "curv_baseline"}
 CONTOURS = {"14": 14, "9": 9, "baseline": 6}
 """Paddles in a target contour."""
 AFFINES = {"centred": (127.5, 127.5), "unit": (0.0, 255.0)}
+EMPTY = 1
+"""Images that are empty files in the release: number 172 of folder 0, of 32 x 32 pixels and level baseline."""
 EVERY = 1000
 """Images read between two reports of progress."""
 
@@ -62,11 +65,20 @@ class Pathfinder(Task):
     def _check(self) -> None:
         if self.examples < 10:
             raise UserError(f"{self.name}: examples must be at least 10, to be dealt 8 : 1 : 1, got {self.examples}")
+        check_steps(self.name, self.examples, self.seq_len, MOST_PIXELS)
+
+    @property
+    def _level(self) -> str:
+        return f"pathfinder{self.size}/{LEVELS[self.level]}"
 
     @property
     def seq_len(self) -> int:
         """The pixels."""
         return self.size**2
+
+    def lacks(self, folder: Path) -> list[str]:
+        """The folder of the level, if it is not there."""
+        return [] if (folder / self._level).is_dir() else [self._level]
 
     def load(self, kind: Kind, folder: Path | None = None, tell: Tell = quiet) -> Splits:
         """Three splits; inputs (n, seq_len, 1) uint8, labels (n,) int64.
@@ -101,8 +113,8 @@ class Pathfinder(Task):
         return images, np.array([entry.label for entry in found], np.int64)
 
     def _entries(self, folder: Path | None) -> list[Entry]:
-        """All published images but the empty files, of which the release has one."""
-        path = Path(folder or "", f"pathfinder{self.size}", LEVELS[self.level])
+        """All published images but an empty file, of which the release has one."""
+        path = Path(folder or "", self._level)
         if folder is None or not path.is_dir():
             raise MissingDataError(f"{self.name} needs the folder {path}, which is not there; get {self.archive}")
         found = entries(path)
@@ -111,7 +123,13 @@ class Pathfinder(Task):
                 f"{path / 'metadata'} must name {self.examples:,} images, got {len(found):,}; "
                 f"unpack the archive anew, or give that number as examples"
             )
-        return [entry for entry in found if entry.path.stat().st_size]
+        empty = [entry for entry in found if not entry.path.stat().st_size]
+        if len(empty) > EMPTY:
+            raise UserError(
+                f"{empty[0].path} must be an image, got an empty file, as are {len(empty) - 1:,} more; "
+                f"unpack the archive anew"
+            )
+        return [entry for entry in found if entry not in empty]
 
     def _generate(self, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
         """As ``_read``."""

@@ -8,9 +8,7 @@ import numpy as np
 from benchmark.spec.errors import UserError
 from benchmark.tasks.base import IGNORED, Split, Target
 from benchmark.tasks.drawn import Drawn, distinct, stored
-
-MOST_TOKENS = 1 << 16
-"""Of MQAR: what 16 bits hold, and eight times the published size."""
+from benchmark.tasks.sizes import check_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +41,7 @@ class InductionHeads(Drawn):
                 "induction-heads: vocabulary must be at least 4 (padding, two tokens, the special one), "
                 f"got {self.vocabulary}"
             )
+        check_tokens(self.name, "vocabulary", self.vocabulary)
         super()._check()
 
     @property
@@ -109,8 +108,7 @@ class Mqar(Drawn):
                 f"mqar: pairs <= vocabulary/2 - 1 must hold, as keys are distinct, "
                 f"got pairs={self.pairs}, vocabulary={self.vocabulary}"
             )
-        if self.vocabulary > MOST_TOKENS:
-            raise UserError(f"mqar: vocabulary must be at most {MOST_TOKENS:,}, got {self.vocabulary:,}")
+        check_tokens(self.name, "vocabulary", self.vocabulary)
         if not 0 < self.power <= 1:
             raise UserError(f"mqar: power must lie in (0, 1], got {self.power}")
         super()._check()

@@ -64,7 +64,7 @@ class Retrieval(Task):
     outputs = 2
 
     def _check(self) -> None:
-        check_steps(self.name, self.examples, self.held_out, 2 * self.max_length)
+        check_steps(self.name, max(self.examples, self.held_out), 2 * self.max_length)
 
     @property
     def seq_len(self) -> int:

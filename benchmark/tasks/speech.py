@@ -13,10 +13,11 @@ from benchmark.tasks.progress import Progress
 from benchmark.tasks.sizes import check_steps
 from benchmark.tasks.tones import tones
 
-WORDS = (  # noqa: SIM905 - three lines, not 35
-    "bed cat down five forward go house left marvin no on right sheila tree up visual yes backward bird dog eight "
-    "follow four happy learn nine off one seven six stop three two wow zero"
-).split()
+WORDS = tuple(
+    "bed cat down five forward go house left marvin no on right sheila "  # noqa: SIM905 - three lines, not 35
+    "tree up visual yes backward bird dog eight follow four happy learn "
+    "nine off one seven six stop three two wow zero".split()
+)
 """In the order of S4's classes."""
 
 FULL_SCALE = 32_768
@@ -72,20 +73,13 @@ class SpeechCommands(Task):
     def _check(self) -> None:
         if self.stride > SAMPLES // 2:
             raise UserError(f"{self.name}: stride must be at most {SAMPLES // 2:,}, got {self.stride:,}")
-        if not isinstance(self.words, str):
-            raise UserError(f"{self.name}: words must be all, or names with commas between, got {short(self.words)}")
-        for word in self.words.split(",") if self.words != "all" else []:
-            if word not in WORDS:
-                raise unknown("word", word, WORDS)
-        if self.outputs < 2:
-            raise UserError(f"{self.name}: words must be two or more, got {self.words}; or say all")
-        check_steps(self.name, self.examples, self.held_out, self.seq_len)
+        object.__setattr__(self, "words", ordered(self.name, self.words))
+        check_steps(self.name, max(self.examples, self.held_out), self.seq_len)
 
     @property
     def classes(self) -> tuple[str, ...]:
         """The words, in S4's order."""
-        chosen = WORDS if self.words == "all" else self.words.split(",")
-        return tuple(word for word in WORDS if word in chosen)
+        return WORDS if self.words == "all" else tuple(self.words.split(","))
 
     @property
     def seq_len(self) -> int:
@@ -143,6 +137,27 @@ class SpeechCommands(Task):
         sounds = tones(words[labels], np.arange(0, SAMPLES, self.stride) / RATE_HZ, rng)
         progress.add(count)
         return Split(sounds[:, :, None], labels.astype(np.int64))
+
+
+def ordered(owner: str, words: object) -> str:
+    """Words in S4's order and without repeats, ``all`` for all of them: what is the same task has one spelling.
+
+    >>> ordered("speech-commands", "yes, bed,yes")
+    'bed,yes'
+
+    Raises:
+        UserError: for anything but ``all`` or two or more of the words, with commas between.
+    """
+    if not isinstance(words, str):
+        raise UserError(f"{owner}: words must be all, or names with commas between, got {short(words)}")
+    given = {word.strip() for word in words.split(",")}
+    if "all" in given:
+        return "all"
+    if strange := sorted(given - {*WORDS}):
+        raise unknown(f"{owner} word", strange[0], ["all", *WORDS])
+    if len(given) < 2:
+        raise UserError(f"{owner}: words must be two or more, got {words}; or say all")
+    return "all" if len(given) == len(WORDS) else ",".join(word for word in WORDS if word in given)
 
 
 def moments(inputs: np.ndarray, standardise: str) -> Affine:

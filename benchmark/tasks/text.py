@@ -67,7 +67,7 @@ class Text(Task):
     outputs = 2
 
     def _check(self) -> None:
-        check_steps(self.name, self.examples, self.held_out, self.max_length)
+        check_steps(self.name, max(self.examples, self.held_out), self.max_length)
 
     @property
     def seq_len(self) -> int:

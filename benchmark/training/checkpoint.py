@@ -35,6 +35,8 @@ class Checkpoint(NamedTuple):
     best: Arrays
     """The weights of the best validation so far."""
     history: History
+    data: str = ""
+    """The fingerprint of the splits, see ``benchmark.training.fingerprint``."""
 
 
 def save_checkpoint(path: Path, saved: Checkpoint) -> None:
@@ -42,7 +44,7 @@ def save_checkpoint(path: Path, saved: Checkpoint) -> None:
     record = asdict(saved.history)
     losses = np.array(record.pop("step_loss"), np.float64)
     arrays = {f"state/{k}": v for k, v in saved.state.items()} | {f"best/{k}": v for k, v in saved.best.items()}
-    described = {"step": saved.step, "elapsed_s": saved.elapsed_s, "history": record}
+    described = {"step": saved.step, "elapsed_s": saved.elapsed_s, "data": saved.data, "history": record}
     save(path, arrays | {"loss": losses}, described)
 
 
@@ -51,10 +53,10 @@ def load_checkpoint(path: Path) -> Checkpoint:
     arrays, described = load(path)
     try:
         history = History(**described["history"], step_loss=arrays["loss"].tolist())
-        step, elapsed_s = described["step"], described["elapsed_s"]
+        step, elapsed_s, data = (described[name] for name in ("step", "elapsed_s", "data"))
     except (KeyError, TypeError):
         raise UserError(f"{path} is no checkpoint of this version: remove it to start anew") from None
-    return Checkpoint(step, elapsed_s, subset(arrays, "state/"), subset(arrays, "best/"), history)
+    return Checkpoint(step, elapsed_s, subset(arrays, "state/"), subset(arrays, "best/"), history, data)
 
 
 def save(path: Path, arrays: Mapping[str, np.ndarray], described: Mapping[str, Any]) -> None:

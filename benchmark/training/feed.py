@@ -3,15 +3,24 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
+from benchmark.data.arrays import release
+from benchmark.spec import UserError
 from benchmark.tasks.base import Affine, Split
 
 Opener = Callable[[], tuple[Split, Affine | None]]
 """Opens a training set in a worker; it is pickled, so it names the data and does not hold it."""
+
+
+LOST = (
+    "a data worker must live as long as its training, one of {workers} was killed or ended, perhaps for want of memory;"
+    " give fewer --workers, or 0 to read without; the same command goes on from the last checkpoint"
+)
 
 
 def rows_by_step(examples: int, batch: int, seed: int, first: int, total: int) -> Iterator[np.ndarray]:
@@ -37,6 +46,9 @@ def read(split: Split, affine: Affine | None, rows: np.ndarray) -> Split:
     """
     order = np.argsort(rows, kind="stable")  # a file on disk is read forwards
     taken = [None if array is None else array[rows[order]][np.argsort(order)] for array in split]
+    for array in split:
+        if array is not None:
+            release(array)
     inputs, labels, lengths = taken
     assert inputs is not None
     if inputs.dtype.kind in "iu" and affine is None:
@@ -58,7 +70,11 @@ def feed(split: Split, affine: Affine | None, order: Iterator[np.ndarray]) -> It
 
 
 def feed_ahead(opener: Opener, order: Iterator[np.ndarray], workers: int) -> Iterator[Split]:
-    """The same batches, read by spawned processes two batches ahead each: forking would hang a running framework."""
+    """The same batches, read by spawned processes two batches ahead each: forking would hang a running framework.
+
+    Raises:
+        UserError: if a process ends without its answer, such as one that the system killed for its memory.
+    """
     context = get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_open, initargs=(opener,)) as pool:
         waiting: deque[Future[Split]] = deque()
@@ -69,6 +85,8 @@ def feed_ahead(opener: Opener, order: Iterator[np.ndarray], workers: int) -> Ite
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+        except BrokenProcessPool:
+            raise UserError(LOST.format(workers=workers)) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

@@ -10,16 +10,16 @@ from benchmark import backends
 from benchmark.metrics import memory
 from benchmark.metrics.energy import EnergyMeter
 from benchmark.metrics.nvml import nvml_of
-from benchmark.spec import Unsupported
-from benchmark.spec.model import ModelSpec, subset
+from benchmark.spec import UserError
 from benchmark.store import trained
-from benchmark.sweeps.cell import Cell, Recipe
-from benchmark.tasks import Split, Splits, Task
-from benchmark.tasks.base import Extra
+from benchmark.sweeps import gate
+from benchmark.sweeps.cell import Cell
+from benchmark.tasks import Split
 from benchmark.training import checkpoint
 from benchmark.training.feed import feed_ahead
+from benchmark.training.fingerprint import fingerprint
 from benchmark.training.history import History
-from benchmark.training.loop import Fit, evaluated, steps_of
+from benchmark.training.loop import DivergedError, Fit, steps_of
 from benchmark.training.schedule import factor
 from benchmark.training.setup import (
     Setting,
@@ -31,40 +31,32 @@ from benchmark.training.setup import (
     trainer_of,
     training_set,
 )
+from benchmark.training.testing import chance, extra_scores
+
+Emit = Callable[..., None]
+
+SOURCES = ("training", "tasks")
+"""Packages of benchmark that decide what a training computes, beside a layer's own files."""
 
 
-def train(payload: dict[str, Any], emit: Callable[..., None]) -> dict[str, Any]:
-    """Train one cell and return the columns of its row; one progress event a validation."""
+def train(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """Train one cell and return the columns of its row; one progress event a validation, and notes as they come.
+
+    Raises:
+        DivergedError: with what the row of a diverged training holds; its losses by step are kept.
+    """
     cell, setting = Cell.model_validate(payload["cell"]), Setting.of(payload)
-    model, recipe, data = model_of(cell), recipe_of(cell), task_of(cell)
-    splits, device = splits_of(cell, setting.data_dir), backends.device(cell.framework)
-    trainer, notes = trainer_of(cell, model), list[str]()
-
-    def report(history: History, step: int, total: int) -> None:
-        emit(
-            event="progress", done=step, of=total, loss=history.epoch_loss[-1], score=history.epoch_validation_score[-1]
-        )
-
-    def ahead(order: Iterator[np.ndarray]) -> Iterator[Split]:
-        return feed_ahead(partial(training_set, cell, setting.data_dir), order, setting.workers)
-
-    with EnergyMeter(nvml_of(cell.device)) as meter:
-        history = Fit(
-            trainer,
-            splits,
-            recipe,
-            cell.seed,
-            target=data.target,
-            feeder=ahead if setting.workers else None,
-            path=trained.checkpoint_path(setting.folder, cell.id),
-            save_s=setting.save_s,
-            energy_j=lambda: meter.so_far().joules,
-            on_validation=report,
-            on_note=notes.append,
-        ).run()
-    history.chance = chance(splits.test, data)
-    history.extra = {name: on_extra(trainer, model, extra, recipe, data) for name, extra in splits.extra.items()}
-    keep(cell, setting, trainer, history, splits)
+    training = Training(cell, setting, emit)
+    try:
+        history = training.run()
+    except DivergedError as error:
+        training.keep_steps()
+        error.detail = training.detail()
+        raise
+    training.test()
+    training.keep_weights()
+    training.keep_steps()
+    model = training.model
     return {
         "algorithm_run": backends.layers(cell.framework).resolve_algorithm(model.layer, cell.algorithm, cell.device),
         "model_param_count": model.param_count,
@@ -73,49 +65,91 @@ def train(payload: dict[str, Any], emit: Callable[..., None]) -> dict[str, Any]:
         "rss_peak_bytes": memory.rss_peak_bytes(),
         "energy_j": history.energy_j,
         **allocated(cell),
-        "detail": {
-            "history": history.summary(),
-            "tokens_per_s": tokens_per_s(history, cell, data),
-            "device_name": device.describe(cell.device),
-            "devices": 1,
-            "energy_how": meter.result.how,
-            "notes": notes,
-        },
+        "detail": training.detail(),
     }
 
 
-def keep(cell: Cell, setting: Setting, trainer: Any, history: History, splits: Splits) -> None:
-    """Write the weights and the losses by step beside the results."""
-    described = {"cell": cell.cell_values(), "test_score": history.test_score, "measure": history.measure}
-    checkpoint.save(trained.weights_path(setting.folder, cell.id), trainer.weights(), described)
-    recipe = recipe_of(cell)
-    total, _ = steps_of(recipe, len(splits.train.labels))
-    rates = [factor(step, total, recipe.warmup) for step in range(len(history.step_loss))]
-    trained.write_steps(trained.steps_path(setting.folder, cell.id), history, rates)
+class Training:
+    """A cell's data, trainer and loop, and what is kept of them."""
 
+    def __init__(self, cell: Cell, setting: Setting, emit: Emit) -> None:
+        """Load the data and set the framework up; nothing is trained yet."""
+        self.cell, self.setting, self.emit = cell, setting, emit
+        self.model, self.recipe, self.task = model_of(cell), recipe_of(cell), task_of(cell)
+        self.splits = splits_of(cell, setting.data_dir)
+        self.trainer, self.notes = trainer_of(cell, self.model), list[str]()
+        self.meter = EnergyMeter(nvml_of(cell.device))
+        self.fit = Fit(
+            self.trainer,
+            self.splits,
+            self.recipe,
+            cell.seed,
+            target=self.task.target,
+            feeder=self._ahead if setting.workers else None,
+            path=trained.checkpoint_path(setting.folder, cell.id),
+            data=fingerprint(self.splits),
+            save_s=setting.save_s,
+            energy_j=lambda: self.meter.so_far().joules,
+            on_validation=self._report,
+            on_note=self.note,
+        )
 
-def chance(test: Split, data: Task) -> float:
-    """The score of the best constant answer on a test set; of steps that of the task."""
-    if data.target == "class":
-        return float(np.bincount(np.asarray(test.labels)).max() / len(test.labels))
-    return data.chance if data.target == "steps" else float(np.var(test.labels))
+    def run(self) -> History:
+        """Train to the end. Raises DivergedError."""
+        with self.meter:
+            return self.fit.run()
 
+    def test(self) -> None:
+        """Add to the history what belongs to its test score."""
+        history = self.fit.history
+        history.chance = chance(self.splits.test, self.task)
+        history.extra = extra_scores(self.trainer, self.model, self.splits, self.recipe.batch, self.task.target)
 
-def on_extra(trainer: Any, model: ModelSpec, extra: Extra, recipe: Recipe, data: Task) -> float | str:
-    """The score on a further test set, with steps rescaled where it is sampled otherwise; or why there is none."""
-    own = trainer.weights()
-    try:
-        if extra.step != 1:
-            rescaled = model.rescale_step(subset(own, "params/"), extra.step)
-            trainer.load(own | {f"params/{name}": np.asarray(value, np.float32) for name, value in rescaled.items()})
-        return evaluated(trainer, extra.split, extra.affine, recipe.batch, data.target)
-    except Unsupported as error:
-        return str(error)
-    finally:
-        trainer.load(own)
+    def note(self, line: str) -> None:
+        """Tell the user at once, and the row."""
+        self.notes.append(line)
+        self.emit(event="note", text=line)
 
+    def keep_weights(self) -> None:
+        """Write the weights beside the results. Raises UserError if that cannot be done."""
+        history, cell = self.fit.history, self.cell
+        described = {"cell": cell.cell_values(), "test_score": history.test_score, "measure": history.measure}
+        checkpoint.save(trained.weights_path(self.setting.folder, cell.id), self.trainer.weights(), described)
 
-def tokens_per_s(history: History, cell: Cell, data: Task) -> float | None:
-    """Steps of all sequences that a second of updates gets through, compilation included."""
-    steps = len(history.step_loss) * cell.batch * data.documents * data.seq_len
-    return steps / history.update_s if history.update_s > 0 else None
+    def keep_steps(self) -> None:
+        """Write the losses by step beside the results; a note says so if that cannot be done."""
+        history, total = self.fit.history, steps_of(self.recipe, len(self.splits.train.labels))[0]
+        rates = [factor(step, total, self.recipe.warmup) for step in range(len(history.step_loss))]
+        try:
+            trained.write_steps(trained.steps_path(self.setting.folder, self.cell.id), history, rates)
+        except UserError as error:
+            self.note(f"the losses by step are lost: {error}")
+
+    def detail(self) -> dict[str, Any]:
+        """What the row has no column for."""
+        history = self.fit.history
+        return {
+            "history": history.summary(),
+            "tokens_per_s": self._tokens_per_s(),
+            "data_fingerprint": self.fit.data,
+            "deviations": self.setting.deviations,
+            "source_hash": gate.source_hash(self.cell.framework, *SOURCES),
+            "device_name": backends.device(self.cell.framework).describe(self.cell.device),
+            "devices": 1,
+            "energy_how": self.meter.result.how,
+            "notes": self.notes,
+        }
+
+    def _tokens_per_s(self) -> float | None:
+        """Steps of all sequences that a second of updates gets through, compilation included."""
+        history, task = self.fit.history, self.task
+        done = history.epoch_step[-1] if history.epoch_step else 0
+        steps = done * self.cell.batch * task.documents * task.seq_len
+        return steps / history.update_s if history.update_s > 0 else None
+
+    def _report(self, history: History, step: int, total: int) -> None:
+        loss, score = history.epoch_loss[-1], history.epoch_validation_score[-1]
+        self.emit(event="progress", done=step, of=total, loss=loss, score=score)
+
+    def _ahead(self, order: Iterator[np.ndarray]) -> Iterator[Split]:
+        return feed_ahead(partial(training_set, self.cell, self.setting.data_dir), order, self.setting.workers)

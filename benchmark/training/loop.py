@@ -48,9 +48,14 @@ class Trainer(Protocol):
 
 
 class DivergedError(UserError):
-    """Training has left the finite numbers. Its row says so."""
+    """Training has left the finite numbers. Its row says so, with the ``detail`` that was known by then."""
 
     status = "diverged"
+
+    def __init__(self, reason: str) -> None:
+        """Args: reason, one line."""
+        super().__init__(reason)
+        self.detail: dict[str, Any] = {}
 
 
 Feeder = Callable[[Iterator[np.ndarray]], Iterator[Split]]
@@ -61,6 +66,9 @@ Feeder = Callable[[Iterator[np.ndarray]], Iterator[Split]]
 class Fit:
     """One training: ``run`` it. A checkpoint is read at the start and written as it goes, if ``path`` is given.
 
+    A checkpoint that is damaged, or of other data or another model, is put aside; one that cannot be
+    written costs a note, and the last good one stays.
+
     Args:
         trainer: parameters and optimiser of one framework.
         splits: the task's data.
@@ -69,10 +77,11 @@ class Fit:
         target: what the task asks for.
         feeder: makes the batches; here and now if None.
         path: of the checkpoint.
+        data: fingerprint of the splits; a checkpoint of another one is not taken up.
         save_s: seconds between checkpoints, at least.
         energy_j: joules since this process began to train, None where that is not known.
         on_validation: called after each with the history so far, the steps done and their total.
-        on_note: called with one line that the row should keep.
+        on_note: called with one line for the user and the row.
         clock: seconds, monotonic.
     """
 
@@ -83,6 +92,7 @@ class Fit:
     target: Target = "class"
     feeder: Feeder | None = None
     path: Path | None = None
+    data: str = ""
     save_s: float = 60.0
     energy_j: Callable[[], float | None] = lambda: None
     on_validation: Callable[[History, int, int], None] = lambda *_: None
@@ -96,6 +106,8 @@ class Fit:
     """By the processes before a resume."""
     started: float = field(init=False, default=0.0)
     saved: float = field(init=False, default=0.0)
+    unsaved: bool = field(init=False, default=False)
+    """Whether the user knows that a checkpoint could not be written."""
 
     def run(self) -> History:
         """Train, and test the weights that are best on the validation split; the trainer ends with these.
@@ -135,9 +147,10 @@ class Fit:
         self.pending.clear()
         wrong = ~(np.abs(losses) <= HOPELESS)
         if wrong.any():
-            at = int(np.argmax(wrong))
-            raise DivergedError(diverged(len(self.history.step_loss) + at + 1, losses[at], self.trainer.state()))
+            losses = losses[: int(np.argmax(wrong)) + 1]
         self.history.step_loss += losses.tolist()
+        if wrong.any():
+            raise DivergedError(diverged(len(self.history.step_loss), losses[-1], self.trainer.state()))
 
     def _validate(self, step: int, total: int) -> None:
         start = self.clock()
@@ -168,9 +181,11 @@ class Fit:
             return 0
         try:
             found = load_checkpoint(self.path)
+            if found.data != self.data:
+                raise UserError(f"{self.path} is of other data than those that are here now")
             restored(self.trainer, found.state, self.path)
         except UserError as error:
-            aside = self.path.replace(self.path.with_suffix(".damaged"))
+            aside = self.path.replace(self.path.with_suffix(".aside"))
             self.on_note(f"started anew: {error}; it is kept as {aside}")
             return 0
         self.history, self.best = found.history, found.best
@@ -184,7 +199,13 @@ class Fit:
         start = self.clock()
         elapsed_s = start - self.started
         self.history.energy_j = self._energy()
-        save_checkpoint(self.path, Checkpoint(step, elapsed_s, self.trainer.state(), self.best, self.history))
+        now = Checkpoint(step, elapsed_s, self.trainer.state(), self.best, self.history, self.data)
+        try:
+            save_checkpoint(self.path, now)
+        except UserError as error:
+            if not self.unsaved:
+                self.on_note(f"no checkpoint at step {step}, training goes on: {error}")
+            self.unsaved = True
         self.saved = self.clock()
         self.history.overhead_s["saving"] += self.saved - start
 

@@ -152,6 +152,20 @@ def published(task: str) -> dict[str, Published]:
     return RECIPES[task]
 
 
+def deviations(preset: str, task: str, layer: str) -> tuple[str, ...]:
+    """What of a published training is unknown, chosen or done otherwise by a preset; only paper has any to tell."""
+    return published(task)[layer].deviations if preset == "paper" else ()
+
+
+def told(task: str, layer: str) -> list[str]:
+    """Two lines on a published recipe, for who trains by it: its source, and its deviations."""
+    found = published(task)[layer]
+    return [
+        f"{layer} on {task}: recipe from the {found.source}",
+        f"{layer} on {task}, unknown or done otherwise here: {'; '.join(found.deviations)}",
+    ]
+
+
 def recipe_values(task: str, layer: str) -> dict[str, Any]:
     """A published recipe as plain values in one dict.
 

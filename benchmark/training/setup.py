@@ -18,20 +18,25 @@ from benchmark.tasks.base import Affine, Target
 
 
 class Setting(NamedTuple):
-    """Where a training finds its data and keeps what belongs to it."""
+    """Where a training finds its data and keeps what belongs to it.
+
+    ``deviations``: what of the published recipe that it follows is unknown or done otherwise.
+    """
 
     folder: Path
     data_dir: Path
     workers: int = 0
     save_s: float = 60.0
+    deviations: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, payload: Mapping[str, Any]) -> "Setting":
         """From the message to a worker."""
-        given = payload["training"]
+        given, cell = payload["training"], payload["cell"]
         named = given.get("data_dir")
         folder, data = Path(given["folder"]), data_dir(Path(named) if named else None)
-        return cls(folder, data, given.get("workers", 0), given.get("save_s", 60.0))
+        deviations = given.get("deviations", {}).get(cell["task"], {}).get(cell["layer"], ())
+        return cls(folder, data, given.get("workers", 0), given.get("save_s", 60.0), tuple(deviations))
 
 
 def recipe_of(cell: Cell) -> Recipe:
