@@ -6,17 +6,16 @@ that ``rotbench --help`` and shell completion answer at once. Commands that meas
 """
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from benchmark.commands import answer, claims, compare, limits, measure, signal, train
+from benchmark.commands import answer, claims, compare, limits, measure, report, signal, train
 from benchmark.commands.data import data_app
 from benchmark.commands.history import history_app
 from benchmark.commands.instructions import instructions
-from benchmark.commands.options import RUNS, Framework, Layer, Words
-from benchmark.commands.results import config_app, read_results, results_app
+from benchmark.commands.options import Framework, Layer, Words
+from benchmark.commands.results import config_app, results_app
 from benchmark.commands.study import study_app
 from benchmark.console import (
     CHECK_FAILED,
@@ -86,7 +85,7 @@ def accuracy(
 
 for command in (measure.speed, measure.memory, measure.sweep, measure.plan, measure.flops, measure.roofline):
     app.command()(command)
-for command in (limits.limits, limits.choice, limits.peers):
+for command in (limits.limits, limits.choice, limits.growth, limits.peers):
     app.command()(command)
 app.command("gpu-hours")(measure.gpu_hours)
 app.command()(train.train)
@@ -97,26 +96,7 @@ app.command()(compare.compare)
 app.command()(compare.gate)
 app.command()(instructions)
 app.command()(signal.signal)
-
-
-@app.command()
-def report(
-    results: Annotated[list[Path], typer.Argument(help="Results folders or files.")] = [RUNS],
-    form: Annotated[Words, typer.Option("--format", help="html, md, latex (with SVG and PDF figures), json.")] = [
-        "html,md"
-    ],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("results/report"),
-) -> None:
-    """Answer the reviewers' questions from results: a page that works offline, Markdown, LaTeX, JSON; prints paths."""
-    from benchmark.reports import report as reports
-    from benchmark.reports.answers import answers, published_tables
-    from benchmark.sweeps.plan import each
-
-    formats = sorted(each("format", form, reports.FORMATS), key="json,latex,md,html".index)
-    rows, bad = read_results(results)
-    made = reports.build(rows, bad, answers(rows), published_tables(rows))
-    for path in reports.write(made, out, formats):
-        say(str(path))
+app.command()(report.report)
 
 
 @app.command("list")

@@ -3,6 +3,7 @@
 Runs where there is a Chromium: ``python -m pytest -n 0 -m full tests/test_html.py``.
 """
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,8 @@ from browser import CHROMIUM, Browser
 from many_rows import replies, speeds, trainings
 
 from benchmark.reports import report
+from benchmark.reports.answers import answers
+from benchmark.reports.page import SHOWN
 
 pytestmark = [
     pytest.mark.full,
@@ -192,3 +195,37 @@ def test_paper_is_white_and_nothing_is_cut_off(browser):
     assert browser.run("getComputedStyle(document.getElementById('theme')).display") == "none"
     browser.prefer("light")
     assert browser.printed().startswith(b"%PDF")
+
+
+def test_paper_has_the_first_lines_of_a_table_and_the_cells_that_they_name(browser):
+    assert press_header(browser, "median ms") == "ascending"
+    browser.prefer("light", "print")
+    browser.run("window.dispatchEvent(new Event('beforeprint'))")
+    shown = f"[...{SPEED}.querySelectorAll('tbody tr')].filter((row) => row.checkVisibility())"
+    assert browser.run(f"{shown}.length") == SHOWN["paper"]
+    assert browser.run(f"{shown}[0].textContent") == browser.run(f"{SPEED}.querySelector('tbody tr').textContent")
+    note = browser.run(f"{SPEED}.querySelector('.paper').innerText")
+    assert note == f"{SHOWN['paper']} of 112 rows are printed, the first on screen."
+    named = browser.run(
+        "[...document.querySelectorAll('main a.cell')].filter((link) => link.checkVisibility()).map((link) => "
+        "[link.hash, document.getElementById(link.hash.slice(1))]).filter(([hash, row]) => hash !== '#cells' && "
+        "(row.classList.contains('unprinted') || !row.lastElementChild.textContent.startsWith('rotbench ')))"
+    )
+    assert named == []
+    browser.prefer("light")
+    assert browser.run(f"{shown}.length") == 112  # the screen has all
+
+
+def test_a_thousand_cells_are_printed_in_seconds(tmp_path):
+    rows = [*speeds(952), *trainings()]
+    (page,) = report.write(report.build(rows, answers=answers(rows)), tmp_path, ["html"])
+    (tmp_path / "profile").mkdir()
+    found = Browser(tmp_path / "profile")
+    try:
+        found.open(page, DRAWN)
+        begin = time.monotonic()
+        assert found.printed().startswith(b"%PDF")
+        assert time.monotonic() - begin < 20  # 3 s on a free core
+        assert found.complaints == []
+    finally:
+        found.close()

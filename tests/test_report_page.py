@@ -78,7 +78,7 @@ def test_what_a_sweep_lacks_is_said():
 def test_one_seed_newer_rows_and_damaged_files_are_caveats(tmp_path):
     rows = [training(), row(cell_id="n", schema_version=99), row(cell_id="n", schema_version=99)]
     said = " ".join(report.build(rows, [(tmp_path / "x.parquet", "not a Parquet file")]).caveats)
-    for words in ("One seed a training decides no", "1 rows were written by a newer rotbench", "1 older rows"):
+    for words in ("One seed a training decides no", "additions are not shown: 1 row.", "Left out: 1 older row of"):
         assert words in said
     assert "x.parquet could not be read and is left out: not a Parquet file" in said
 
@@ -160,7 +160,7 @@ def test_texts_sort_by_the_numbers_that_they_stand_for(text, value):
 
 def test_a_cell_has_a_command():
     assert command(row()).startswith("rotbench speed --layer lru")
-    assert command(row(cell_id="0123456789", metric="roofline")) == "rotbench results show 01234567"
+    assert command(row(cell_id="0123456789", layer="of a later version")) == "rotbench results show 01234567"
 
 
 def test_answers_open_the_page_and_their_text_is_text():

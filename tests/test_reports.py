@@ -20,10 +20,10 @@ from benchmark.reports.results import (
     latest,
     memory_table,
     speed_table,
-    training_table,
 )
 from benchmark.reports.scaling_charts import still_charts
 from benchmark.reports.tables import Table, narrowed, natural_width, to_markdown, to_terminal
+from benchmark.reports.trained import training_table
 from benchmark.reports.training_charts import training_charts
 from benchmark.spec import UserError
 

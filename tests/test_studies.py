@@ -1,6 +1,5 @@
 """Studies: norms on one scale, ablations as cells, a known period, and what is said of them."""
 
-import json
 import re
 from types import SimpleNamespace
 
@@ -19,7 +18,7 @@ from benchmark.spec.model import ModelSpec
 from benchmark.store import files
 from benchmark.studies import norms as n
 from benchmark.studies import period as p
-from benchmark.studies import plan, trainings
+from benchmark.studies import plan
 from benchmark.studies.names import Study, study_of
 from benchmark.studies.placing import coefficients
 from benchmark.sweeps.cell import Cell
@@ -188,6 +187,7 @@ def test_norms_within_a_model_and_after_training(framework, tmp_path):
     assert [c.task for c in cells] == [f"norms/white@{training.id}", f"norms/digits@{training.id}"]
     white, own = (run(c, weights) for c in cells)
     assert own["blocks"] == drawn["blocks"]  # these weights are those that were drawn
+    assert white["trained_on"] == own["trained_on"] == training.task and "trained_on" not in drawn
     assert len(white["blocks"]) == 2 and white["times"][-1] == 40
     with pytest.raises(UserError, match=f"weights of training {training.id}: name its file with --weights"):
         run(cells[0])
@@ -237,45 +237,6 @@ def test_without_p_its_flops_are_saved_and_old_ids_stay():
 
 
 # cells
-
-
-def shared(**changes):
-    base = {"frameworks": INSTALLED[:1], "seeds": ["0:2"], "device": "cpu", "threads": 1, "algorithm": "auto"}
-    return base | {"precision": ["fp32"], "preset": "small", "data": "auto", "data_dir": None} | changes
-
-
-@needs_framework
-def test_ablations_are_ordinary_trainings(tmp_path):
-    given = shared(data_dir=tmp_path)
-    cells = trainings.cells_of_arms(trainings.NORMALISER, "digits", ["heads=8", "r_max=0.99"], overrides={}, **given)
-    assert {c.metric for c in cells} == {"train"} and len(cells) == 2 * 7
-    kinds = {(c.options["normalizer"], c.options["mixing"]) for c in cells if c.layer == "rotrnn"}
-    assert kinds == {(k, "learned") for k in ("stationary", "exact", "none")} | {("stationary", "identity")}
-    assert {c.options["gamma"] for c in cells if c.layer == "lru"} == {"learned", "recomputed", "none"}
-    assert {c.options.get("heads", 8) for c in cells} == {8}
-    assert {c.options["r_max"] for c in cells if c.layer == "lru"} == {0.99}
-    with pytest.raises(UserError, match="no option 'nonsense'"):
-        trainings.cells_of_arms(trainings.NORMALISER, "digits", ["nonsense=1"], overrides={}, **given)
-
-
-@needs_framework
-def test_initial_values_are_compared_at_one_state_size(tmp_path):
-    arms = trainings.matched(trainings.initialisation(list(LAYERS)), "digits", "small", {})
-    cells = trainings.cells_of_arms(arms, "digits", [], overrides={}, **shared(data_dir=tmp_path))
-    assert {c.spec.real_state_size for c in cells} == {128} and {c.d_model for c in cells} == {32}
-    ranges = {layer: {json.dumps(c.options) for c in cells if c.layer == layer} for layer in LAYERS}
-    assert {layer: len(found) for layer, found in ranges.items()} == {"rotrnn": 6, "lru": 6, "s4d": 3, "s5": 3}
-    with pytest.raises(UserError, match="leave out --d-state"):
-        trainings.matched(arms, "digits", "small", {"d_state": 4})
-
-
-@needs_framework
-def test_a_hybrid_is_another_cell_and_its_partner_is_not(tmp_path):
-    arms = trainings.hybrid(["lru"])
-    alone, hybrid = trainings.cells_of_arms(arms, "digits", [], overrides={}, **shared(data_dir=tmp_path, seeds=["0"]))
-    assert "attention" not in alone.canonical_json and hybrid.recipe.attention == 1
-    with pytest.raises(UserError, match="attention of a recipe: input should be less than or equal to 4"):
-        course("digits", "lru", "small", {"attention": 5})
 
 
 def test_layers_alone_are_driven_at_one_state_size():
@@ -382,10 +343,11 @@ def test_what_was_not_measured_is_said_with_its_command():
 
 
 def test_findings_name_their_cells():
-    rows = [norm_row("lru", seed, lambda t: 3.0 + 0 * t) for seed in range(3)]
+    tasks = ("norms/white", "norms/constant")
+    rows = [norm_row("lru", seed, lambda t: 3.0 + 0 * t, task=task) for seed in range(3) for task in tasks]
     found = findings(rows, "norms")
     assert found[0].text.startswith("Does the norm of the LRU's state explode? no")
-    assert set(found[0].cells) == {"lru0", "lru1", "lru2"}
+    assert set(found[0].cells) == {row.cell_id for row in rows} and len(rows) == 6
 
 
 def training(seed, score, **changes):
@@ -478,6 +440,7 @@ def test_a_hybrid_trains_from_the_command_line(tmp_path):
         (["normaliser", "--layer", "s5"], "only rotrnn and lru have a normaliser"),
         (["norms", "--seq-len", "0"], "the length must lie between 1 and"),
         (["norms", "--set", "task.length=9"], "no option 'task.length'"),
+        (["norms", "--inputs", "none"], "inputs none leaves nothing to measure"),
         (["norms", "--inputs", "pink"], "unknown inputs 'pink'; known: white, constant"),
         (["norms", "--state", "7", "--layer", "lru"], "cannot have a state of 7 real numbers"),
         (["period", "--d-state", "4"], "give --state"),

@@ -28,6 +28,8 @@ def answer(
 ) -> None:
     """Answer what reviewers ask, from results: all in brief, named ones in full; exit 3 if nothing could be judged."""
     from benchmark.reports.answers import answers, questions
+    from benchmark.reports.environments import environment_lines
+    from benchmark.reports.results import latest
 
     known = questions()
     asked, results = split(words, known)
@@ -36,7 +38,7 @@ def answer(
     if json:
         show_json([_values(entry, known[entry.id]) for entry in found])
     else:
-        _show(found, in_full=bool(asked))
+        _show(found, in_full=bool(asked), machines=environment_lines(latest(rows)))
     if all(entry.verdict == "not measured" for entry in found):
         warn("none of it could be judged: the commands above measure what is missing")
         leave(NOTHING_MEASURED)
@@ -62,8 +64,8 @@ def split(words: Sequence[str], known: "dict[str, Question]") -> tuple[list[str]
     return list(dict.fromkeys(asked)), results
 
 
-def _show(found: "Sequence[Answer]", in_full: bool) -> None:
-    """As wide as the terminal, or unfolded where there is none."""
+def _show(found: "Sequence[Answer]", in_full: bool, machines: "Sequence[str]") -> None:
+    """As wide as the terminal, or unfolded where there is none; with what E1, E2, ... are if there are several."""
     from benchmark.reports.answers.text import brief, full
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -72,7 +74,7 @@ def _show(found: "Sequence[Answer]", in_full: bool) -> None:
     else:
         texts = [brief(entry, width) for entry in found]
         texts.append(f"`rotbench answer {found[0].id}` shows one with its table, caveats, cells and commands.")
-    say("\n\n".join(texts))
+    say("\n\n".join([*texts, *(["\n".join(machines)] if len(machines) > 1 else [])]))
 
 
 def _values(entry: "Answer", question: "Question") -> dict[str, Any]:

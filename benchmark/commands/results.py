@@ -160,14 +160,14 @@ def config_show(
         show(settings_table(resolved))
 
 
-def read_results(results: list[Path]) -> "tuple[list[Row], list[tuple[Path, str]]]":
-    """Rows and damaged files, each of which is named; ends the command where there is no row."""
+def read_results(results: list[Path], needed: bool = True) -> "tuple[list[Row], list[tuple[Path, str]]]":
+    """Rows and damaged files, each of which is named; ends the command where rows are needed and there is none."""
     from benchmark.store import files
 
     rows, bad = files.read(list(results))
     for path, reason in bad:
         warn(f"{path} could not be read and is left out: {reason}")
-    if not rows:
+    if needed and not rows:
         warn(f"no results in {', '.join(map(str, results))}: run `rotbench speed` or `rotbench train` first")
         leave(NOTHING_MEASURED)
     return rows, bad

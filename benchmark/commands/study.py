@@ -24,6 +24,7 @@ from benchmark.commands.options import (
 )
 from benchmark.commands.running import retries
 from benchmark.commands.study_options import (
+    SEEDS,
     Seeds,
     Set,
     State,
@@ -47,9 +48,12 @@ def norms(
     layer: Layer = ["all"],
     framework: Framework = ["all"],
     seeds: Seeds = ["0:3"],
-    inputs: Annotated[Words, typer.Option("--inputs", help="white, constant: what drives a layer alone.")] = [
-        "white,constant"
-    ],
+    inputs: Annotated[
+        Words,
+        typer.Option(
+            "--inputs", help="white, constant: what drives a layer alone; none: only what --task and --weights name."
+        ),
+    ] = ["white,constant"],
     seq_len: Annotated[int, typer.Option("--seq-len", help="Steps of a layer that is driven alone.")] = 16384,
     batch: Annotated[int, typer.Option("--batch", help="Sequences.")] = 8,
     d_model: Width = 16,
@@ -73,9 +77,10 @@ def norms(
 ) -> None:
     """Norms of states and gradients over time, depth and training, per real coordinate and on one scale."""
     from benchmark.data.folder import data_dir as folder_of
+    from benchmark.spec import UserError
     from benchmark.studies import plan
+    from benchmark.studies.names import ALONE
     from benchmark.studies.norms import time_grid
-    from benchmark.studies.norms_job import LONE
     from benchmark.studies.trainings import as_drawn
     from benchmark.sweeps.grid import words
     from benchmark.sweeps.plan import check_threads, each, framework_names, layer_names, positive
@@ -84,7 +89,10 @@ def norms(
 
     time_grid(seq_len)
     layers, frameworks, folder = layer_names(layer), framework_names(framework), folder_of(data_dir)
-    kinds, chosen, tasks = each("inputs", inputs, LONE), words(settings), words(task)
+    kinds = [] if words(inputs) == ["none"] else each("inputs", inputs, ALONE)
+    chosen, tasks = words(settings), words(task)
+    if not (kinds or tasks or weights):
+        raise UserError("inputs none leaves nothing to measure: name a --task or --weights")
     place = {"device": device, "threads": check_threads(threads)}
     shared = {"seq_len": seq_len, "batch": positive("batch", batch), **place}
     axes = axes_of(frameworks, seeds)
@@ -140,7 +148,7 @@ def period(
     overrides: dict[str, Any],
     layer: Layer = ["all"],
     framework: First = [],
-    seeds: Seeds = ["0:3"],
+    seeds: Seeds = SEEDS,
     state: State = 16,
     settings: Set = [],
     device: Device = "cpu",

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from benchmark.sweeps.run import Effort
 
 Seeds = Annotated[Words, typer.Option("--seeds", "--seed", help="Numbers, or ranges such as 0:3 for the first three.")]
+SEEDS: Words = ["0:12"]
+"""So many that a test over pairs of seeds can decide, also among the comparisons of all studies."""
+
 Set = Annotated[
     Words, typer.Option("--set", help="An option of layer or task: heads=16, s5.blocks=4, task.length=100; repeat it.")
 ]

@@ -22,8 +22,9 @@ from benchmark.commands.options import (
     Words,
     with_recipe,
 )
-from benchmark.commands.running import retries
+from benchmark.commands.running import training_effort
 from benchmark.commands.study_options import (
+    SEEDS,
     Seeds,
     Set,
     frameworks_or_first,
@@ -53,7 +54,7 @@ def training_study(name: str, text: str, arms: Arms, layers: Words) -> Callable[
         layer: Layer = layers,
         task: Annotated[Words, typer.Option("--task", help="Tasks, see rotbench list; repeat it.")] = ["digits"],
         framework: First = [],
-        seeds: Seeds = ["0:3"],
+        seeds: Seeds = SEEDS,
         preset: Annotated[
             str, typer.Option("--preset", help="small: minutes on a CPU; paper: as published.")
         ] = "small",
@@ -74,20 +75,18 @@ def training_study(name: str, text: str, arms: Arms, layers: Words) -> Callable[
         from benchmark.studies.trainings import cells_of_arms
         from benchmark.sweeps.grid import words
         from benchmark.sweeps.plan import layer_names
-        from benchmark.sweeps.run import Effort
-        from benchmark.sweeps.train_plan import prepare_data
 
         folder, frameworks = folder_of(data_dir), frameworks_or_first(framework)
-        shared = {"frameworks": frameworks, "seeds": seeds, "device": device, "threads": threads}
+        shared: dict[str, Any] = {"frameworks": frameworks, "seeds": seeds, "device": device, "threads": threads}
         shared |= {"algorithm": "auto", "precision": ["fp32"], "preset": preset, "data": data, "data_dir": folder}
         cells = []
-        for one in words(task):
-            made = arms(layer_names(layer), one, preset, overrides)
-            cells += cells_of_arms(made, one, words(settings), overrides=overrides, **shared)
         with Progress("preparing data") as progress:
-            prepare_data(cells, folder, progress.advance, progress.say)
-        training = {"data_dir": str(folder), "workers": 0, "save_s": 60.0}
-        effort = Effort(inline=inline, fail_fast=fail_fast, again=again, retry=retries(retry), training=training)
+            shared |= {"tell": progress.advance, "say": progress.say}
+            for one in words(task):
+                made = arms(layer_names(layer), one, preset, overrides)
+                cells += cells_of_arms(made, one, words(settings), overrides=overrides, **shared)
+            how = {"inline": inline, "fail_fast": fail_fast, "again": again}
+            effort = training_effort(cells, preset, folder, progress, retry=retry, **how)
         measure_and_tell(name, cells, out, effort, wait, json)
 
     command.__doc__ = text
@@ -97,13 +96,12 @@ def training_study(name: str, text: str, arms: Arms, layers: Words) -> Callable[
 def normaliser_arms(layers: Words, task: str, preset: str, overrides: dict[str, Any]) -> "list[Arm]":
     """Those of the layers that have a normaliser."""
     from benchmark.spec import UserError
-    from benchmark.studies.trainings import NORMALISER
+    from benchmark.studies.trainings import NORMALISER, sized
 
-    del task, preset, overrides
     found = [arm for arm in NORMALISER if arm.layer in layers]
     if not found:
         raise UserError(f"only rotrnn and lru have a normaliser to leave out, got {', '.join(layers)}")
-    return found
+    return sized(found, task, preset, overrides)
 
 
 def initialisation_arms(layers: Words, task: str, preset: str, overrides: dict[str, Any]) -> "list[Arm]":
@@ -115,10 +113,10 @@ def initialisation_arms(layers: Words, task: str, preset: str, overrides: dict[s
 
 def hybrid_arms(layers: Words, task: str, preset: str, overrides: dict[str, Any]) -> "list[Arm]":
     """With attention and without."""
-    from benchmark.studies.trainings import hybrid
+    from benchmark.studies.trainings import hybrid, sized
 
-    del task, preset
-    return hybrid(layers, overrides.get("attention", 1))
+    rest = {name: value for name, value in overrides.items() if name != "attention"}
+    return sized(hybrid(layers, overrides.get("attention", 1)), task, preset, rest)
 
 
 normaliser = training_study(

@@ -10,6 +10,7 @@ from benchmark.reports.tables import Table
 if TYPE_CHECKING:
     from benchmark.reports.answers.record import Answer
     from benchmark.reports.report import Report
+    from benchmark.reports.sections import Section
     from benchmark.store.row import Row
 
 FORMAT = 1
@@ -32,6 +33,7 @@ def report_values(report: "Report") -> dict[str, Any]:
         "answers": [answer_values(answer) for answer in report.answers],
         "findings": list(report.findings),
         "tables": [table_values(table) for table in report.tables],
+        "sections": [section_values(section) for section in report.sections],
         "methods": list(report.methods),
         "caveats": list(report.caveats),
         "environments": list(report.machines),
@@ -54,6 +56,12 @@ def table_values(table: Table) -> dict[str, Any]:
     found = {"title": table.title, "columns": list(table.columns), "rows": lines, "notes": list(table.notes)}
     cells = getattr(table, "cells", None)
     return found | ({"cells": cells} if cells else {})
+
+
+def section_values(section: "Section") -> dict[str, Any]:
+    """A section under the names of its fields; its charts are Vega-Lite."""
+    tables = [table_values(table) for table in section.tables]
+    return finite({**vars(section), "tables": tables, "charts": [vars(chart) for chart in section.charts]})
 
 
 def row_values(row: "Row") -> dict[str, Any]:

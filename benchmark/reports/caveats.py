@@ -39,12 +39,12 @@ def caveats(rows: Sequence[Row], last: Sequence[Row], bad: Sequence[tuple[Path, 
     if any(row.device == "cpu" for row in last):
         said.append("Times and device-hours on cpu are those of the processor named below, not of a GPU.")
     if len(rows) > len(last):
-        said.append(f"{len(rows) - len(last)} older rows of cells that were measured again are left out.")
+        said.append(f"Left out: {n.counted(len(rows) - len(last), 'older row')} of cells that were measured again.")
     if newer := sum(row.schema_version > SCHEMA_VERSION for row in last):
-        said.append(f"{newer} rows were written by a newer rotbench; what it added is not shown.")
+        said.append(f"Written by a newer rotbench, whose additions are not shown: {n.counted(newer, 'row')}.")
     said += _warnings(last)
     if dirty := len({row.cell_id for row in last if row.environment.get("dirty")}):
-        said.append(f"{dirty} cells were measured on a tree that differed from its commit.")
+        said.append(f"Measured on a tree that differed from its commit: {n.counted(dirty, 'cell')}.")
     return [*said, *(f"{path} could not be read and is left out: {reason}" for path, reason in bad)]
 
 
@@ -65,7 +65,7 @@ def _of_trainings(rows: Sequence[Row]) -> list[str]:
         seeds.setdefault((row.task, row.framework, row.layer), set()).add(row.seed)
     said = ["One seed a training decides no difference between layers."] if 1 in map(len, seeds.values()) else []
     if unscored := sum(history(row).get("test_score", row.test_accuracy) is None for row in trained):
-        said.append(f"{unscored} trainings have no test score.")
+        said.append(f"Without a test score: {n.counted(unscored, 'training')}.")
     return said + [f"{note}." for note in dict.fromkeys(note for row in rows for note in notes_on_data(row))]
 
 
@@ -77,7 +77,8 @@ def _of_failures(rows: Sequence[Row]) -> list[str]:
     if not counts:
         return []
     kinds = ", ".join(f"{count} {status}" for status, count in counts.items())
-    return [f"{sum(counts.values())} of {len(rows)} cells have no result ({kinds}); they are in a table of their own."]
+    total = f"{sum(counts.values())} of {n.counted(len(rows), 'cell')}"
+    return [f"Without a result, and in a table of their own: {total} ({kinds})."]
 
 
 def gaps(rows: Sequence[Row]) -> list[str]:
@@ -97,7 +98,7 @@ def gaps(rows: Sequence[Row]) -> list[str]:
             if lacking := sorted(every - lengths):
                 listed = ", ".join(map(n.count, lacking))
                 found.append(f"No {' '.join(filter(None, key))} of {name} at length {listed}, which others have.")
-    more = [f"And {len(found) - MOST_GAPS} more gaps of this kind."] if len(found) > MOST_GAPS else []
+    more = [f"And {n.counted(len(found) - MOST_GAPS, 'more gap')} of this kind."] if len(found) > MOST_GAPS else []
     return found[:MOST_GAPS] + more
 
 
@@ -107,4 +108,4 @@ def _warnings(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         for text in {word.split(" (")[0] for word in warnings_of(row)}:
             counts[text] = counts.get(text, 0) + 1
-    return [f"In {count} of {len(rows)} cells {text}." for text, count in counts.items()]
+    return [f"In {count} of {n.counted(len(rows), 'cell')} {text}." for text, count in counts.items()]

@@ -8,6 +8,7 @@ Source: M. Okabe and K. Ito, Color Universal Design, 2008.
 """
 
 import json
+import textwrap
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,12 +16,13 @@ from benchmark.spec import LAYERS
 
 Spec = dict[str, Any]
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+INK = "currentColor"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 4])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
-INK = "currentColor"
 STILL_WIDTH, HEIGHT, MARGIN = 460, 300, 14
+TITLE_CHARACTERS = 34
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,33 @@ def finished(spec: Spec) -> Spec:
     return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", **sized, **spec}
 
 
+def from_altair(chart: Any) -> Spec:
+    """The specification of an altair chart, without altair's own looks."""
+    return finished({name: part for name, part in chart.to_dict().items() if name != "config"})
+
+
+def wrapped(title: str) -> list[str]:
+    """A title in lines short enough for a telephone, where Vega cuts off what does not fit."""
+    return textwrap.wrap(title, TITLE_CHARACTERS)
+
+
 def config() -> Spec:
     """How every chart looks, its own and those of answers: axes in the colour of the text around, legends below."""
     axis = {f"{part}Color": INK for part in ("label", "title", "domain", "tick", "grid")}
-    legend = {"labelColor": INK, "titleColor": INK, "orient": "bottom", "columns": 2, "labelLimit": 260}
+    legend = {
+        "labelColor": INK,
+        "titleColor": INK,
+        "orient": "bottom",
+        "columns": 2,
+        "labelLimit": 330,
+        "titleLimit": 330,
+    }
     legend |= {"layout": {"bottom": {"direction": "vertical", "anchor": "start", "margin": 8}}}
+    legend |= {"symbolBaseFillColor": INK, "symbolBaseStrokeColor": INK}
     plain = {"titleFontWeight": "normal"}
     return {
         "background": "transparent",
-        "axis": axis | plain | {"gridOpacity": 0.15, "titlePadding": 8},
+        "axis": axis | plain | {"gridOpacity": 0.15, "titlePadding": 8, "labelSeparation": 4},
         "header": {"labelColor": INK, "titleColor": INK},
         "legend": legend | plain | {"symbolStrokeWidth": 2},
         "view": {"stroke": None},

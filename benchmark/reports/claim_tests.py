@@ -10,7 +10,7 @@ from benchmark.reports import numbers as n
 from benchmark.reports.claim_criteria import Criteria, exponent_regions, regions
 from benchmark.reports.claim_gaps import METRICS, command_for, why_missing
 from benchmark.reports.claim_grammar import Claim
-from benchmark.reports.evidence import Group, Pair, Subject, groups, pairs, sizes
+from benchmark.reports.evidence import Group, Pair, Subject, groups, pairs, size_words, sizes
 from benchmark.reports.measures import Quantity, Scale, measured, values
 from benchmark.reports.results import latest
 from benchmark.spec.errors import UserError
@@ -117,8 +117,8 @@ def _compared(claim: Claim, pair: Pair, criteria: Criteria) -> Finding | str:
         return found
     holds, fails = regions(claim, criteria, found.scale)
     figures = f"{found.figures}: {_shown(found.estimate, found.scale)}"
-    basis = f"{found.size}, {found.estimate.test}, matched in {pair.matched}"
-    where = (f"against {pair.theirs[0].layer}", *place(pair.setting), *_size(pair))
+    basis = f"{found.size}, {found.estimate.test}, {pair.how}"
+    where = (f"against {pair.theirs[0].layer}", *place(pair.setting), *size_words(pair))
     return Finding(where, found.estimate, holds, fails, figures, found.size, basis, (*pair.ours, *pair.theirs))
 
 
@@ -147,15 +147,10 @@ PLACE = ("task", "data", *MACHINE, "direction", "batch", "d_model", "seq_len")
 
 def place(setting: dict[str, Any]) -> tuple[str, ...]:
     """Where a comparison was made, in a few words."""
-    texts = {"batch": "batch {}", "d_model": "d_model {}", "threads": "{} threads", "seq_len": "length {:,}"}
+    texts = {"batch": "batch {}", "d_model": "d_model {}", "seq_len": "length {:,}"}
     found = {name: setting[name] for name in PLACE if setting.get(name) not in (None, "real")}
+    found |= {"threads": n.counted(found["threads"], "thread")} if "threads" in found else {}
     return tuple(texts.get(name, "{}").format(value) for name, value in found.items())
-
-
-def _size(pair: Pair) -> tuple[str, ...]:
-    """The state sizes, as several may stand in one setting."""
-    ours, theirs = pair.ours[0].d_state, pair.theirs[0].d_state
-    return (f"d_state {ours}" if ours == theirs else f"d_state {ours} and {theirs}",)
 
 
 def _scalings(claim: Claim, rows: Sequence[Row], criteria: Criteria) -> Iterator[Finding]:

@@ -19,12 +19,12 @@ def environment_lines(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         line = f"{names[row.cell_id]}: {description(row)}"
         counts[line] = counts.get(line, 0) + 1
-    return [f"{line} ({count} {'cell' if count == 1 else 'cells'})" for line, count in counts.items()]
+    return [f"{line} ({n.counted(count, 'cell')})" for line, count in counts.items()]
 
 
 def device(row: Row) -> str:
     """The device's own name; of a CPU with its threads."""
-    return f"{device_name(row)}, {row.threads} threads" if row.device == "cpu" else device_name(row)
+    return f"{device_name(row)}, {n.counted(row.threads, 'thread')}" if row.device == "cpu" else device_name(row)
 
 
 def device_name(row: Row) -> str:

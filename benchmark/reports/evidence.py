@@ -1,13 +1,11 @@
 """Which rows may be compared, and why others may not."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from benchmark.reports.recipes import preset_of, trained_as, words
+from benchmark.reports.recipes import preset_of, trained_as, usual_options, words
 from benchmark.reports.results import latest
-from benchmark.spec import LAYERS
 from benchmark.spec.errors import UserError
 from benchmark.store.row import Row
 from benchmark.sweeps.cell import Cell
@@ -21,6 +19,20 @@ OWN = ("layer", "d_model", "d_state", "options", "replicate", "recipe")
 
 NEAR = 0.05
 """Sizes whose parameters or FLOPs differ by no more count as matched."""
+
+MATCHED = {
+    "real state size": "equal real states",
+    "preset small": "sizes of preset small",
+    "preset paper": "published sizes",
+    "parameters": "equal parameters",
+    "FLOPs": "equal FLOPs",
+    "d_state": "equal d_state alone, states NOT matched",
+}
+"""In what sizes may agree, the fairest first, and the words for it.
+
+A preset is a recipe with the sizes that go with it. Equal d_state comes last: it counts real numbers in
+one layer and complex ones in another, so that states of equal d_state need not be equal.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,6 +51,11 @@ class Pair(NamedTuple):
     theirs: list[Row]
     matched: str
 
+    @property
+    def how(self) -> str:
+        """In what the sizes match, in words."""
+        return MATCHED.get(self.matched, self.matched)
+
 
 class Subject(NamedTuple):
     """A layer as a sentence names it: ``lru``, or ``rotrnn[normalizer=none]``."""
@@ -50,6 +67,10 @@ class Subject(NamedTuple):
         """As it is written."""
         listed = ",".join(f"{name}={value}" for name, value in self.options)
         return f"{self.layer}[{listed}]" if listed else self.layer
+
+
+MACHINE = ("device name", "cpu", "cpus", "system", "python", "start", "versions", "code")
+"""Parts of a setting that say where it was measured, and of what."""
 
 
 def setting(row: Row, axis: Axis = "layer") -> dict[str, Any]:
@@ -72,7 +93,7 @@ def setting(row: Row, axis: Axis = "layer") -> dict[str, Any]:
 
 
 def machine(row: Row) -> dict[str, Any]:
-    """Device, versions and code. The code is known by its hash, else by its commit."""
+    """Device, versions and code, by the names of ``MACHINE``. The code is known by its hash, else by its commit."""
     e = row.environment
     return {
         "device name": str(row.detail.get("device_name", row.device)),
@@ -102,31 +123,58 @@ def why_not(a: Row, b: Row, axis: Axis = "layer") -> list[str]:
 
 
 def matched(a: Row, b: Row) -> str | None:
-    """In what the sizes of two layers are equal, the plainest first; None if in nothing."""
-    if preset_of(a) is not None and preset_of(a) == preset_of(b):
-        return f"preset {preset_of(a)}"
-    if a.d_state == b.d_state:
-        return "d_state"
-    if a.real_state_size is not None and a.real_state_size == b.real_state_size:
+    """In what the sizes of two layers are equal, the fairest of ``MATCHED``; None if in nothing."""
+    if _equal_states(a, b):
         return "real state size"
+    if preset_of(a) == preset_of(b) == "small":
+        return "preset small"
+    if preset_of(a) == preset_of(b) == "paper":
+        return "preset paper"
     if _near(a.layer_param_count, b.layer_param_count):
         return "parameters"
-    return "FLOPs" if _near(a.flops, b.flops) else None
+    if _near(a.flops, b.flops):
+        return "FLOPs"
+    return "d_state" if a.d_state == b.d_state else None
+
+
+def _equal_states(a: Row, b: Row) -> bool:
+    if a.layer == b.layer:
+        return a.d_state == b.d_state
+    return a.real_state_size is not None and a.real_state_size == b.real_state_size
+
+
+def state_words(row: Row) -> str:
+    """The size of a state in real numbers; its d_state where that is not known."""
+    return f"d_state {row.d_state}" if row.real_state_size is None else f"state {row.real_state_size:,}"
 
 
 def _near(a: int | None, b: int | None) -> bool:
     return bool(a and b and abs(a - b) <= NEAR * max(a, b))
 
 
-def pairs(group: Group, ours: Subject, theirs: Subject) -> Iterator[Pair]:
-    """Every size of ours beside that size of theirs which matches it best."""
+def pairs(group: Group, ours: Subject, theirs: Subject) -> list[Pair]:
+    """Every size of ours beside that size of theirs which matches it best.
+
+    Equal d_state alone counts only where no two sizes match in anything fairer.
+    """
     theirs_by_size = sizes(group, theirs)
-    rank = ("preset small", "preset paper", "d_state", "real state size", "parameters", "FLOPs")
-    for rows in sizes(group, ours):
-        found = [(how, other) for other in theirs_by_size if (how := matched(rows[0], other[0])) is not None]
-        if found:
-            how, other = min(found, key=lambda pair: rank.index(pair[0]))
-            yield Pair(group.setting, rows, other, how)
+    found = [pair for rows in sizes(group, ours) if (pair := _best(group, rows, theirs_by_size)) is not None]
+    return [pair for pair in found if pair.matched != "d_state"] or found
+
+
+def _best(group: Group, rows: list[Row], others: Iterable[list[Row]]) -> Pair | None:
+    found = [Pair(group.setting, rows, other, how) for other in others if (how := matched(rows[0], other[0]))]
+    return min(found, key=lambda pair: list(MATCHED).index(pair.matched), default=None)
+
+
+def size_words(pair: Pair) -> tuple[str, ...]:
+    """The sizes of both states in real numbers; where these are not equal, in what else the layers match."""
+    ours, theirs = (rows[0].real_state_size for rows in (pair.ours, pair.theirs))
+    if ours is None or theirs is None:
+        return (f"d_state {pair.ours[0].d_state} and {pair.theirs[0].d_state}",)
+    if pair.matched == "real state size":
+        return (f"state {ours:,}",)
+    return (f"states {ours:,} and {theirs:,} ({pair.how})",)
 
 
 def sizes(group: Group, subject: Subject) -> list[list[Row]]:
@@ -138,7 +186,7 @@ def sizes(group: Group, subject: Subject) -> list[list[Row]]:
     rows = [row for row in group.rows if row.layer == subject.layer and _has(row, dict(subject.options))]
     variants = {words(row.options) for row in rows}
     if len(variants) > 1:
-        own = {name.lower(): value for name, value in _defaults(subject.layer).items()} | dict(subject.options)
+        own = {name.lower(): value for name, value in usual_options(rows[0]).items()} | dict(subject.options)
         kept = [row for row in rows if _has(row, own)]
         if not kept:
             raise UserError(f"{subject} was measured with several options: name them, as in {_example(rows)}")
@@ -155,12 +203,7 @@ def _has(row: Row, options: Mapping[str, Any]) -> bool:
     return all(own.get(name, value) == value for name, value in options.items())
 
 
-@cache
-def _defaults(layer: str) -> dict[str, Any]:
-    return {field.name: field.default for field in fields(LAYERS[layer])} if layer in LAYERS else {}
-
-
 def _example(rows: Sequence[Row]) -> str:
-    own = _defaults(rows[0].layer)
+    own = usual_options(rows[0])
     unusual = [(name, value) for name, value in rows[0].options.items() if own.get(name) != value]
     return str(Subject(rows[0].layer, tuple(unusual)))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchmark.history.series import Series
 from benchmark.history.steps import levels_of
-from benchmark.reports.charts import COLOURS
+from benchmark.reports.charts import COLOURS, from_altair
 from benchmark.reports.labels import variants
 
 LEAST_POINTS_SHOWN = 3
@@ -41,8 +41,7 @@ def _chart(members: Sequence[Series]) -> dict[str, Any]:
     )
     points = base.mark_point(size=30, filled=True, opacity=0.6).encode(y=alt.Y("value:Q", title=title, scale=scale))
     levels = base.mark_line(interpolate="step-after", strokeWidth=2).encode(y=alt.Y("level:Q", scale=scale))
-    sized = (levels + points).properties(width="container", height=320).configure_view(strokeWidth=0)
-    return dict(sized.to_dict())
+    return from_altair(levels + points)
 
 
 def _frame(members: Sequence[Series]) -> pd.DataFrame:

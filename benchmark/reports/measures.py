@@ -106,7 +106,7 @@ def _scores(pair: Pair) -> Measured | str:
     figures = ", ".join(f"{name} {score_text(measure, mean)}" for name, mean in zip(names, means, strict=True))
     differences = [sign * (ours[seed] - theirs[seed]) for seed in shared]
     scale: Scale = "error" if measure == "mse" else "points"
-    return Measured(sign_flips(differences), figures, f"{len(shared)} pairs of seeds", scale)
+    return Measured(sign_flips(differences), figures, f"{n.counted(len(shared), 'pair')} of seeds", scale)
 
 
 def scores(rows: Sequence[Row]) -> dict[int, float]:

@@ -13,6 +13,7 @@ from benchmark.reports.charts import config
 from benchmark.reports.environments import environments
 from benchmark.reports.page_tables import cell_lines, page_table
 from benchmark.reports.scaling_charts import template
+from benchmark.reports.sections import Section
 from benchmark.reports.training_charts import training_charts
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ VERDICTS = {"yes": "✓", "no": "✗", "partly": "◐", "undecided": "?", "not m
 """A sign beside each verdict, as colour alone tells nothing to some."""
 
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|[mµ]?s|min|h|[kMGT]?(?:B|FLOP|J))(?!\w))")
-SHOWN = {"sentences": 3, "rows": 12, "findings": 8, "cells": 3, "ids": 24}
+SHOWN = {"sentences": 3, "rows": 12, "findings": 8, "cells": 3, "ids": 24, "paper": 25}
 """How much stands open on the page; the rest is folded away below it."""
 
 
@@ -35,9 +36,11 @@ def to_html(report: "Report") -> str:
     page.filters["marked"] = _marked
     names = environments(report.rows)
     charts = training_charts(report.rows)
+    sections = [_section(section) for section in report.sections if not section.missing]
     answers = [_answer(entry) for entry in report.answers]
     scaling = _scaling(report)
-    specs = {chart.name: chart.spec for chart in charts} | {a["name"]: a["chart"] for a in answers if a["chart"]}
+    drawn = [*charts, *(chart for part in sections for chart in part["section"].charts)]
+    specs = {chart.name: chart.spec for chart in drawn} | {a["name"]: a["chart"] for a in answers if a["chart"]}
     return page.get_template("report.html.j2").render(
         report=report,
         answers=answers,
@@ -47,6 +50,8 @@ def to_html(report: "Report") -> str:
         data=_script_json({"charts": specs, "explorer": scaling, "config": config()}),
         tables=[page_table(table, f"table-{i}") for i, table in enumerate(report.tables, 1)],
         published=[page_table(table, f"published-{i}") for i, table in enumerate(report.published, 1)],
+        sections=sections,
+        lacking=[section for section in report.sections if section.missing],
         cells=cell_lines(report.rows, names),
         known={row.cell_id for row in report.rows},
         several=len(set(names.values())) > 1,
@@ -73,6 +78,12 @@ def _answer(entry: Any) -> dict[str, Any]:
         "table": page_table(entry.table, f"answer-{entry.id}-table") if entry.table else None,
         "entry": entry,
     }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    """A section as the template reads it."""
+    tables = [page_table(table, f"{section.name}-table-{i}") for i, table in enumerate(section.tables, 1)]
+    return {"section": section, "tables": tables}
 
 
 def _scaling(report: "Report") -> Mapping[str, Any] | None:

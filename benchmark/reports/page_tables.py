@@ -105,7 +105,5 @@ def _size(row: Row) -> str:
 
 
 def command(row: Row) -> str:
-    """What measures a cell again; what shows everything about it where no single command measures it alone."""
-    if row.metric in {"speed", "memory", "train"} and row.subject == "layer":
-        return again([row])
-    return f"rotbench results show {row.cell_id[:SHORT_ID]}"
+    """What measures a cell again; what shows everything about it where no command can."""
+    return again([row]) or f"rotbench results show {row.cell_id[:SHORT_ID]}"

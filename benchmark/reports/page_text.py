@@ -13,6 +13,7 @@ from benchmark.reports.traced import Traced
 if TYPE_CHECKING:
     from benchmark.reports.answers.record import Answer
     from benchmark.reports.report import Report
+    from benchmark.reports.sections import Section
 
 
 def to_text(report: "Report") -> str:
@@ -26,6 +27,7 @@ def to_text(report: "Report") -> str:
         _list(report.findings),
         "## Tables",
         *(to_markdown(with_cells(table)) for table in report.tables),
+        *(part for section in report.sections for part in _section(section)),
         *(["## Printed by papers", *map(to_markdown, report.published)] if report.published else []),
         "## How it was measured",
         _list(report.methods),
@@ -64,6 +66,15 @@ def _answer(entry: "Answer") -> str:
         cells = ", ".join(cell[:SHORT_ID] for cell in entry.cells)
         parts.append(f"Measured in cells {cells}; again by:\n\n" + _list([f"`{command}`" for command in entry.again]))
     return "\n\n".join(part for part in parts if part)
+
+
+def _section(section: "Section") -> list[str]:
+    """Its tables and how to make them anew, or the line that says what is missing."""
+    head = f"## {section.title}"
+    if section.missing:
+        return [head, f"{section.missing[:1].upper()}{section.missing[1:]}."]
+    tables = [with_cells(table) if isinstance(table, Traced) else table for table in section.tables]
+    return [head, f"Again by: {', '.join(f'`{command}`' for command in section.again)}", *map(to_markdown, tables)]
 
 
 def _cells(report: "Report") -> Table:

@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
+from benchmark.spec import LAYERS
 from benchmark.spec.errors import UserError
 from benchmark.store.row import Row
 from benchmark.sweeps.recipe import Recipe
@@ -29,19 +32,26 @@ def made_by(row: Row) -> str:
     if recipe is None:
         return ""
     preset = preset_of(row)
-    found = [preset] if preset else [f"own recipe: {_differing(row, recipe)}"]
+    own = ", ".join(f"{name}={value}" for name, value in differing(row).items())
+    found = [preset] if preset else [f"own recipe: {own}"]
     return "; ".join(found + [f"task.{name}={value}" for name, value in recipe.task_options.items()])
 
 
-def _differing(row: Row, recipe: Recipe) -> str:
-    """The values of a recipe that are not those of preset small; all that are not usual where there is none."""
+def own_recipe(row: Row) -> str:
+    """What is told of a recipe that no preset has, where sizes of states are told beside it."""
+    told = {name: value for name, value in differing(row).items() if name != "d_state" and value is not None}
+    return ", ".join(f"{name}={value}" for name, value in told.items())
+
+
+def differing(row: Row) -> dict[str, Any]:
+    """The values of recipe and sizes that are not those of preset small; all where it does not know the task."""
+    if row.recipe is None:
+        return {}
     base = _course(row.task or "", row.layer, "small")
     usual = (base[0].model_dump() | base[1]) if base else {}
-    values = recipe.model_dump(exclude={"data", "task_options", "shuffled"}) | {
-        "d_model": row.d_model,
-        "d_state": row.d_state,
-    }
-    return ", ".join(f"{name}={value}" for name, value in values.items() if value != usual.get(name))
+    values = row.recipe.model_dump(exclude={"data", "task_options", "shuffled"})
+    values |= {"d_model": row.d_model, "d_state": row.d_state}
+    return {name: value for name, value in values.items() if value != usual.get(name)}
 
 
 def preset_of(row: Row) -> str | None:
@@ -58,6 +68,16 @@ def preset_of(row: Row) -> str | None:
             ):
                 return preset
     return None
+
+
+def usual_options(row: Row) -> dict[str, Any]:
+    """The layer's own options; of a training those of its preset, of one with its own recipe those of small."""
+    own = {field.name: field.default for field in fields(LAYERS[row.layer])} if row.layer in LAYERS else {}
+    if row.recipe is None:
+        return own
+    with suppress(UserError):
+        own |= course(row.task or "", row.layer, preset_of(row) or "small").options
+    return own
 
 
 @cache

@@ -12,6 +12,7 @@ from benchmark.reports.findings import findings
 from benchmark.reports.page import to_html
 from benchmark.reports.page_text import to_text
 from benchmark.reports.results import latest
+from benchmark.reports.sections import Section
 from benchmark.reports.tables import Table
 from benchmark.reports.traced import Traced, result_tables
 from benchmark.store.files import write_whole
@@ -30,6 +31,7 @@ class Report:
     findings: list[str]
     tables: list[Traced]
     published: Sequence[Table]
+    sections: Sequence[Section]
     methods: Sequence[str]
     caveats: list[str]
     machines: list[str]
@@ -41,6 +43,7 @@ def build(
     bad: Sequence[tuple[Path, str]] = (),
     answers: Sequence["Answer"] = (),
     published: Sequence[Table] = (),
+    sections: Sequence[Section] = (),
 ) -> Report:
     """The report on some rows; of a cell measured more than once, the last row counts.
 
@@ -49,6 +52,7 @@ def build(
         bad: files that could not be read, with the reason; each becomes a caveat.
         answers: to the questions that the report opens with.
         published: what papers print, in tables that stay apart from measured ones.
+        sections: parts that do not come from the last row of each cell.
     """
     last = latest(rows)
     said = dict.fromkeys(f"{entry.id}: {caveat}" for entry in answers for caveat in entry.caveats)
@@ -58,6 +62,7 @@ def build(
         findings=findings(last),
         tables=result_tables(last),
         published=published,
+        sections=sections,
         methods=METHODS,
         caveats=[*caveats(rows, last, bad), *said],
         machines=environment_lines(last),

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from benchmark.reports.charts import COLOURS, DASHES
+from benchmark.reports.charts import COLOURS, DASHES, drawn, from_altair
 from benchmark.spec import LAYERS
 from benchmark.studies.signal import critical_log_q, critical_log_s, log_q, log_s
 from benchmark.studies.signal_scale import glorot_rescaling
@@ -17,6 +17,9 @@ from benchmark.studies.signal_table import EXACT, GAUSSIAN, Point
 from benchmark.studies.signal_threshold import best_points
 
 Chart = tuple[str, dict[str, Any]]
+
+BY_WIDTH = alt.SchemeParams(name="viridis", extent=[0.3, 0.85])
+"""Without the ends, of which one is lost on a dark page and the other on a light one."""
 
 LIMIT, GREY, SHOWN_POINTS, RESCALED_C = "limit", "#808080", 60, 5.0
 
@@ -48,11 +51,11 @@ def growth_chart(points: Sequence[Point], quantity: str) -> dict[str, Any]:
     y = alt.Y("value:Q", title=title, scale=alt.Scale(type="log"))
     x = alt.X("c:Q", title="depth / sqrt(n); dashed: the limit of large n")
     names = [f"{width:,}" for width in widths]
-    colour = alt.Color("n:N", title="n", scale=alt.Scale(domain=names, scheme="viridis"), sort=names)
+    colour = alt.Color("n:N", title="n", scale=alt.Scale(domain=names, scheme=BY_WIDTH), sort=names)
     tips = ["n", alt.Tooltip("c", format=".2f"), alt.Tooltip("value", format=".3s")]
     chart: Any = alt.Chart(curves).mark_line().encode(x=x, y=y, color=colour, tooltip=tips)
     chart += alt.Chart(limit).mark_line(strokeDash=list(DASHES[1]), color=GREY).encode(x=x, y=y, tooltip=tips)
-    return finished(chart + _simulated_marks([p for p in mine if (p.c or 0) <= most_c], x, title, colour))
+    return from_altair(chart + _simulated_marks([p for p in mine if (p.c or 0) <= most_c], x, title, colour))
 
 
 def _exact_curve(width: int, quantity: str, most_c: float) -> list[dict[str, Any]]:
@@ -110,7 +113,7 @@ def rescaling_chart(width: int) -> dict[str, Any]:
             tooltip=["gain", "depth", alt.Tooltip("value", format=".3s")],
         )
     )
-    return finished(chart)
+    return from_altair(chart)
 
 
 def layer_chart(points: Sequence[Point]) -> dict[str, Any]:
@@ -118,7 +121,7 @@ def layer_chart(points: Sequence[Point]) -> dict[str, Any]:
     rows = [
         {"layer": p.subject, "source": p.source, "t": p.depth, "value": math.exp(p.log_value)} for p in _by_time(points)
     ]
-    names = [name for name in LAYERS if any(p.subject == name for p in points)]
+    names = list(LAYERS)
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("t:Q", title="step", scale=alt.Scale(type="log", base=2)),
         y=alt.Y("value:Q", title="E||z_t||^2 per real coordinate", scale=alt.Scale(type="log")),
@@ -127,7 +130,7 @@ def layer_chart(points: Sequence[Point]) -> dict[str, Any]:
     )
     exact = base.mark_line().transform_filter(alt.datum.source == EXACT)
     simulated = base.mark_point().encode(shape=alt.Shape("source:N", title="simulated in"))
-    return finished(exact + simulated.transform_filter(alt.datum.source != EXACT))
+    return from_altair(exact + simulated.transform_filter(alt.datum.source != EXACT))
 
 
 def _by_time(points: Iterable[Point]) -> list[Point]:
@@ -138,19 +141,8 @@ def _colours(count: int) -> list[str]:
     return [COLOURS[i % len(COLOURS)] for i in range(count)]
 
 
-def finished(chart: Any) -> dict[str, Any]:
-    """The specification of a chart that is as wide as its place."""
-    return dict(chart.properties(width="container", height=320).configure_view(strokeWidth=0).to_dict())
-
-
 def rendered(chart: dict[str, Any], form: str) -> bytes:
     """A chart as a file of that format: svg, pdf, or json for its Vega-Lite specification."""
-    import vl_convert
-
-    sized = chart | {"width": 560}
-    match form:
-        case "svg":
-            return str(vl_convert.vegalite_to_svg(sized)).encode()
-        case "pdf":
-            return bytes(vl_convert.vegalite_to_pdf(sized))
-    return json.dumps(chart, allow_nan=False).encode()
+    if form == "json":
+        return json.dumps(chart, allow_nan=False).encode()
+    return drawn(chart, "svg" if form == "svg" else "pdf")

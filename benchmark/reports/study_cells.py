@@ -54,10 +54,10 @@ def norms_table(rows: Sequence[Row], title: str = "Norms of states and gradients
         for head, members in over_seeds(ours, key).items()
         for block in range(len(members[0].detail["blocks"]))
     ]
-    names = ["layer", "variant", "inputs", "weights", "framework", "steps", "block", "seeds", "at t = 1", "at the end"]
+    names = ["layer", "variant", "inputs", "weights", "framework", "steps", "block", "seeds", "at t = 1", "at end"]
     names += ["limit", "exponent", "95 % interval", "trend", "gradient"]
     notes = [
-        "at t = 1, at the end, limit: mean square of a real coordinate of the state, the same scale for all layers; "
+        "at t = 1, at end, limit: mean square of a real coordinate of the state, the same scale for all layers; "
         "white and constant inputs of variance 1 drive a layer alone, a task's data reach it through its model.",
         "exponent: of the mean square over the last decade of time, 0 if it stays put, 1 for a random walk; its "
         "interval is Student's over seeds. trend: bounded within 0.1 of 0.",
@@ -65,7 +65,7 @@ def norms_table(rows: Sequence[Row], title: str = "Norms of states and gradients
         "before it.",
     ]
     numeric = frozenset({"steps", "block", "seeds", *names[8:13], "gradient"})
-    optional = ("gradient", "seeds", "at t = 1", "95 % interval", "limit", "exponent", "steps", "framework")
+    optional = ("gradient", "seeds", "at t = 1", "95 % interval", "limit", "trend", "exponent")
     return Table(title, names, lines, numeric, notes, optional)
 
 
@@ -154,7 +154,7 @@ def period_table(rows: Sequence[Row], title: str = "A known period") -> Table:
         "angle: of the sinusoid, in radians a step. before, after: distance from it, in radians, of the mode that is "
         "read out most, before and after training; nearest: of the mode that is nearest. Means over seeds.",
     ]
-    optional = ("of a constant", "framework", "nearest before", "seeds", "variant")
+    optional = ("of a constant", "nearest before", "seeds", "before", "nearest after")
     return Table(title, names, lines, frozenset(names[4:]), notes, optional)
 
 

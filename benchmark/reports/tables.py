@@ -80,6 +80,15 @@ def narrowed(table: Table, width: int) -> Table:
     return replace(table, notes=notes)
 
 
+def condensed(table: Table) -> Table:
+    """The table with what all of its rows share in a note instead of in columns; one of a single row stays as it is."""
+    same = [name for name in table.columns if len(table.rows) > 1 and len(set(column(table, name))) == 1]
+    words = [f"{name} {column(table, name)[0]}".strip() for name in same]
+    for name in same:
+        table = without(table, name)
+    return replace(table, notes=[f"In all rows: {', '.join(words)}.", *table.notes]) if same else table
+
+
 def natural_width(table: Table) -> int:
     """Columns of a terminal that the table fills if nothing is folded."""
     widths = [

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from benchmark.reports import studies
 from benchmark.reports.environments import environments
-from benchmark.reports.hours import hours_of, hours_tables
+from benchmark.reports.hours import by_targets, hours_of, hours_tables
 from benchmark.reports.labels import variants
-from benchmark.reports.results import by_size, cost_table, failure_table, memory_table, speed_table, training_table
+from benchmark.reports.results import by_size, cost_table, failure_table, memory_table, speed_table
 from benchmark.reports.roofline import Ceilings, ceilings, roofline_table
 from benchmark.reports.tables import Table
+from benchmark.reports.trained import training_table
 from benchmark.spec.errors import UserError
 from benchmark.store.row import Row
 from benchmark.studies.names import study_of
@@ -45,7 +46,7 @@ def result_tables(rows: Sequence[Row]) -> list[Traced]:
         *_where(list(tops.values()), lambda part: traced(roofline_table(part), part)),
         *_where(beside, lambda part: _speed(part, "Floors, bare scans and public implementations", tops)),
         *_where(held, lambda part: traced(memory_table(part), part)),
-        *_where([*layers, *held], costs),
+        *_where([row for row in (*layers, *held) if row.flops is not None], costs),
         *_trained([row for row in ok if row.metric in {"train", "train-step"}]),
         *_studies([row for row in ok if row.metric == "study"]),
         *_where([row for row in rows if row.status != "ok"], lambda part: traced(failure_table(part), part)),
@@ -67,8 +68,9 @@ def _trained(rows: Sequence[Row]) -> list[Traced]:
     ordered = sorted(training, key=lambda r: (r.task or "", r.framework, r.layer, r.seed))  # the table's own order
     found = _where(ordered, lambda part: traced(training_table(part, "Accuracy and device-hours"), part))
     known = [row for row in rows if hours_of([row])]
-    for table, part in zip(hours_tables(known, None) if known else [], (known, training), strict=False):
-        found.append(traced(table, part))
+    if known:
+        parts = [known, *by_targets(training)]
+        found += [traced(table, part) for table, part in zip(hours_tables(known, None), parts, strict=True)]
     return found
 
 

@@ -11,6 +11,8 @@ from benchmark.reports.results import data_kind
 from benchmark.store.row import Row
 
 LOG = {"type": "log", "nice": False, "padding": MARGIN}
+INSIDE = {"zero": False, "nice": False, "padding": MARGIN}
+"""Scales on which a mark at an end of the data is not cut by the axis."""
 
 
 class Setting(NamedTuple):
@@ -94,14 +96,9 @@ def _accuracy_chart(runs: Sequence[Sequence[Row]], name: str, words: str) -> Cha
 
 
 def _accuracy_spec(marks: list[dict[str, Any]], front: list[dict[str, Any]]) -> Spec:
-    hours = {
-        "field": "hours",
-        "type": "quantitative",
-        "title": "device-hours",
-        "scale": {"type": "log", "nice": False, "padding": MARGIN},
-    }
+    hours: Spec = {"field": "hours", "type": "quantitative", "title": "device-hours", "scale": LOG}
     hours["axis"] = {"format": "~g", "tickCount": 5, "labelOverlap": "greedy"}
-    score = {"field": "accuracy", "type": "quantitative", "title": "test accuracy", "scale": {"zero": False}}
+    score: Spec = {"field": "accuracy", "type": "quantitative", "title": "test accuracy", "scale": INSIDE}
     score["axis"] = {"format": ".1%"}
     shape = {"field": "series", "type": "nominal", "title": "framework", "scale": {"range": list(SHAPES)}}
     tooltip = [

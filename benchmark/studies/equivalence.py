@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmark.spec.base import Params
+from benchmark.spec.base import Params, doubled
 from benchmark.spec.errors import UserError
 from benchmark.spec.lru import LRU
-from benchmark.spec.rotrnn import RotRNN
+from benchmark.spec.rotrnn import RotRNN, rotation_of
 
 Array = np.ndarray
 TURN = 2 * np.pi
@@ -143,11 +143,6 @@ def real_outputs(system: RealSystem, u: Array) -> Array:
     return np.stack(found, 1)
 
 
-def doubled(params: Mapping[str, Array]) -> Params:
-    """The parameters in float64."""
-    return {name: np.asarray(value, np.float64) for name, value in params.items()}
-
-
 def lru_gain(spec: LRU, p: Mapping[str, Array]) -> Array:
     """What multiplies each row of an LRU's B, (N,)."""
     match spec.gamma:
@@ -163,12 +158,6 @@ def input_scale(spec: RotRNN, p: Mapping[str, Array]) -> Array:
     if spec.normalizer == "none":
         return np.ones(spec.heads)
     return np.sqrt(-np.expm1(-2 * np.exp(p["gamma_log"])) / (p["B"] ** 2).sum((1, 2)))
-
-
-def rotation_of(M: Array) -> Array:
-    """exp(M - M^T), by the eigenvectors of the Hermitian i (M - M^T)."""
-    values, vectors = np.linalg.eigh(1j * (M - M.T))
-    return ((vectors * np.exp(-1j * values)) @ vectors.conj().T).real
 
 
 def positive_angle(theta: Array) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 
 from benchmark import backends
 from benchmark.spec import LayerSpec, reference
+from benchmark.spec.base import doubled
 from benchmark.spec.lru import LRU
 from benchmark.spec.rotrnn import RotRNN
 from benchmark.studies import equivalence as e
@@ -80,7 +81,7 @@ def shared_heads(states: int) -> int:
 def drawn(spec: LayerSpec, seed: int) -> dict[str, Array]:
     """Initial values, of which each is moved, so that no conversion leans on how they were drawn."""
     rng = np.random.default_rng([seed, 1])
-    return {name: value + 0.1 * rng.standard_normal(value.shape) for name, value in e.doubled(spec.init(seed)).items()}
+    return {name: value + 0.1 * rng.standard_normal(value.shape) for name, value in doubled(spec.init(seed)).items()}
 
 
 def twin(cell: Cell, spec: LayerSpec, params: Mapping[str, Array], u: Array) -> Array:

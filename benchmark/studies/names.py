@@ -7,6 +7,9 @@ from benchmark.spec.errors import UserError, unknown
 Name = Literal["norms", "equivalence", "period"]
 NAMES: tuple[str, ...] = get_args(Name)
 
+ALONE = ("white", "constant")
+"""Inputs of norms that drive a layer alone; all others are a task's name, whose data reach it through its model."""
+
 
 class Study(NamedTuple):
     """One study cell's subject.

@@ -12,16 +12,13 @@ from benchmark.spec import LayerSpec, UserError
 from benchmark.spec.base import Params
 from benchmark.spec.model import ModelSpec, subset
 from benchmark.studies import norms as n
-from benchmark.studies.names import Study
+from benchmark.studies.names import ALONE, Study
 from benchmark.studies.placing import coefficients, module, placed, placed_all, to_numpy
 from benchmark.studies.signal_layers import exact_energies
 from benchmark.sweeps.cell import Cell
 from benchmark.training import checkpoint
 from benchmark.training.feed import read
 from benchmark.training.setup import Setting, model_of, splits_of
-
-LONE = ("white", "constant")
-"""Inputs that drive a layer alone; all else is a task's name."""
 
 Array = np.ndarray
 
@@ -50,24 +47,26 @@ def norms(
         weights: files by the id of their training's cell.
         emit: told of progress, a block at a time.
     """
-    trained = trained_weights(study, weights)
-    drives = alone(cell, study, trained) if study.inputs in LONE else in_model(cell, study, setting, trained)
+    trained, trained_on = trained_weights(study, weights)
+    drives = alone(cell, study, trained) if study.inputs in ALONE else in_model(cell, study, setting, trained)
     times = n.time_grid(max(int(drive.lengths.max()) for drive in drives))
     lags = [t - 1 for t in times]
     blocks = []
     for index, drive in enumerate(drives):
         blocks.append(measured(cell, study, drive, times, lags))
         emit(event="progress", done=index + 1, of=len(drives))
-    return {"times": times, "lags": lags, "blocks": blocks, "sequences": len(drives[0].u)}
+    found = {"times": times, "lags": lags, "blocks": blocks, "sequences": len(drives[0].u)}
+    return found | ({"trained_on": trained_on} if trained_on else {})
 
 
-def trained_weights(study: Study, weights: Mapping[str, str]) -> dict[str, Array]:
-    """The arrays of the training that the study names; none for initial values."""
+def trained_weights(study: Study, weights: Mapping[str, str]) -> tuple[dict[str, Array], str | None]:
+    """The arrays of the training that the study names, and its task; neither for initial values."""
     if study.weights is None:
-        return {}
+        return {}, None
     if study.weights not in weights:
         raise UserError(f"norms need the weights of training {study.weights}: name its file with --weights")
-    return checkpoint.load(Path(weights[study.weights]))[0]
+    arrays, described = checkpoint.load(Path(weights[study.weights]))
+    return arrays, described["cell"]["task"]
 
 
 def alone(cell: Cell, study: Study, trained: Mapping[str, Array]) -> list[Drive]:

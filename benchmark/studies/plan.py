@@ -22,6 +22,9 @@ VARIANTS: Mapping[str, Sequence[Mapping[str, Value]]] = {
 }
 """Beside each layer as published: its normaliser in other forms, where it has one."""
 
+PERIOD_OPTIONS: Mapping[str, Mapping[str, Value]] = {"rotrnn": {"heads": 2}}
+"""Where a layer's own options do not suit the small state of the study of a period."""
+
 PERIOD_RECIPE: Mapping[str, Any] = {
     "epochs": 1,
     "batch": 50,
@@ -158,7 +161,7 @@ def period_cells(
     recipe, cells = period_recipe(layers, overrides, settings), []
     for name in layers:
         chosen = layer_options([name], [s for s in settings_for(name, settings) if not s.startswith("task.")])[name]
-        chosen = ({"heads": 2} if name == "rotrnn" else {}) | chosen
+        chosen = {**PERIOD_OPTIONS.get(name, {}), **chosen}
         spec = layer_spec(name, d_model, matched_d_state(name, d_model, state, chosen), chosen)
         sizes: dict[str, Any] = {"layer": name, "d_model": d_model, "d_state": spec.d_state, "options": spec.options}
         for arm in ARMS:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-"""Of a results folder. Its Parquet files hold no rows of cells."""
-
 VERSION = 1
 EXACT = "exact"
 GAUSSIAN = "gaussian"
@@ -93,19 +91,44 @@ def write(folder: Path, points: Sequence[Point], settings: Mapping[str, Any]) ->
     return write_table(folder / SIGNAL / f"{name}.parquet", table.replace_schema_metadata({"rotbench_signal": text}))
 
 
+class Study(NamedTuple):
+    """What one file holds. ``name`` is the hash of the settings, which are empty where the file has none."""
+
+    name: str
+    settings: dict[str, Any]
+    points: list[Point]
+
+
+def files(folders: Iterable[Path]) -> list[Path]:
+    """The files of all studies below the folders, the latest last."""
+    from benchmark.store.files import SIGNAL
+
+    found = {path for folder in folders for path in folder.rglob(f"{SIGNAL}/*.parquet")}
+    return sorted(found, key=lambda path: (path.stat().st_mtime, path))
+
+
 def read(folders: Iterable[Path]) -> list[Point]:
     """The points of all studies below the folders, each once; the latest file wins. None without a study.
 
     Raises:
         UserError: for a file that holds no points.
     """
-    from benchmark.store.files import SIGNAL
-
-    files = [path for folder in folders for path in folder.rglob(f"{SIGNAL}/*.parquet")]
     found: dict[tuple[Any, ...], Point] = {}
-    for path in sorted(set(files), key=lambda path: path.stat().st_mtime):
-        found |= {_identity(point): point for point in _points(path)}
+    for path in files(folders):
+        found |= {_identity(point): point for point in read_study(path).points}
     return list(found.values())
+
+
+def studies(folders: Iterable[Path]) -> tuple[list[Study], list[tuple[Path, str]]]:
+    """Each study once, as its latest file has it; and the files that cannot be read, with the reason."""
+    found: dict[str, Study] = {}
+    bad: list[tuple[Path, str]] = []
+    for path in files(folders):
+        try:
+            found[path.stem] = read_study(path)
+        except UserError as error:
+            bad.append((path, str(error)))
+    return list(found.values()), bad
 
 
 def _identity(point: Point) -> tuple[Any, ...]:
@@ -113,7 +136,8 @@ def _identity(point: Point) -> tuple[Any, ...]:
     return (*point[:5], *point[6:9])
 
 
-def _points(path: Path) -> list[Point]:
+def read_study(path: Path) -> Study:
+    """One study from its file. Raises UserError if it holds none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -123,7 +147,9 @@ def _points(path: Path) -> list[Point]:
         raise UserError(f"{path} must hold a signal study, but cannot be read: {error}; remove it") from None
     if missing := set(Point._fields) - set(table.column_names):
         raise UserError(f"{path} must hold a signal study, but has no {', '.join(sorted(missing))}; remove it")
-    return [Point(**{name: row[name] for name in Point._fields}) for row in table.to_pylist()]
+    points = [Point(**{name: row[name] for name in Point._fields}) for row in table.to_pylist()]
+    kept = json.loads((table.schema.metadata or {}).get(b"rotbench_signal", b"{}"))
+    return Study(path.stem, kept.get("settings", {}), points)
 
 
 def frame(points: Sequence[Point]) -> "pd.DataFrame":

@@ -32,17 +32,19 @@ NORMALISER = (
 """The normaliser of each layer in all its forms, and RotRNN without its P."""
 
 MODULI = ((0.5, 0.9), (0.9, 0.999), (0.99, 0.9999))
-PHASES = ("6.283185307179586", "0.3141592653589793")
 STEPS = ((0.0001, 0.01), (0.001, 0.1), (0.01, 1.0))
 STATE_A_FEATURE = 4
 """Real numbers of state to each feature where layers are matched: S4D has at least two, in pairs."""
+
+SMALL_WIDTH, MOST_EPOCHS = 16, 6
+"""Features and passes of preset small in these studies: many trainings, each of a few seconds, far from the ceiling."""
 
 MODULUS = {"rotrnn": ("gamma_min", "gamma_max"), "lru": ("r_min", "r_max")}
 """The names that each layer has for the range of its initial moduli."""
 
 
 def initialisation(layers: Sequence[str]) -> list[Arm]:
-    """Ranges of initial moduli and phases, the same for RotRNN and LRU; of initial step sizes for S4D and S5."""
+    """Three ranges each: of initial moduli, the same for RotRNN and LRU; of initial step sizes for S4D and S5."""
     return [Arm(layer, words) for layer in layers for words in ranges_of(layer)]
 
 
@@ -51,7 +53,7 @@ def ranges_of(layer: str) -> list[tuple[str, ...]]:
     if layer not in MODULUS:
         return [(f"dt_min={a}", f"dt_max={b}") for a, b in STEPS]
     low, high = MODULUS[layer]
-    return [(f"{low}={a}", f"{high}={b}", f"max_phase={phase}") for a, b in MODULI for phase in PHASES]
+    return [(f"{low}={a}", f"{high}={b}") for a, b in MODULI]
 
 
 def hybrid(layers: Sequence[str], blocks: int = 1) -> list[Arm]:
@@ -59,24 +61,53 @@ def hybrid(layers: Sequence[str], blocks: int = 1) -> list[Arm]:
     return [Arm(layer, (), {"attention": count}) for layer in layers for count in (0, blocks)]
 
 
+def sized(arms: Iterable[Arm], task: str, preset: str, overrides: Overrides) -> list[Arm]:
+    """The arms of preset small at a small width, in few epochs and at one real state size; of others as they are.
+
+    A width, a number of epochs or steps, or a d_state that is given stays as it is.
+
+    Raises:
+        UserError: for a layer that has no such state.
+    """
+    if preset != "small":
+        return list(arms)
+    found = []
+    for arm in arms:
+        base = {**_short(task, arm.layer, overrides), **overrides, **arm.overrides}
+        if "d_state" not in overrides:
+            base["d_state"] = _matched(arm.layer, task, preset, base)
+        found.append(arm._replace(overrides=base))
+    return found
+
+
+def _short(task: str, layer: str, overrides: Overrides) -> dict[str, Any]:
+    """The width and the passes of a short training; no passes where steps decide."""
+    recipe = course(task, layer, "small").recipe
+    steps = overrides.get("steps", recipe.steps)
+    passes = {} if steps else {"epochs": min(recipe.epochs, MOST_EPOCHS)}
+    return {"d_model": SMALL_WIDTH} | passes
+
+
 def matched(arms: Iterable[Arm], task: str, preset: str, overrides: Overrides) -> list[Arm]:
-    """The arms at one real state size, so many numbers a feature, and in preset small at a small width and few epochs.
+    """The arms at one real state size, so many numbers a feature; those of preset small as ``sized`` has them.
 
     Raises:
         UserError: for a layer that has no such state, or a d_state, which would undo this.
     """
     if "d_state" in overrides:
         raise UserError("this study takes the d_state that gives every layer one state size: leave out --d-state")
-    base: dict[str, Any] = {}
     if preset == "small":
-        base = {"d_model": 32} | ({} if "steps" in overrides else {"epochs": 10}) | dict(overrides)
-    found = []
-    for arm in arms:
-        plan = course(task, arm.layer, preset, {**overrides, **base})
-        state = STATE_A_FEATURE * plan.sizes["d_model"]
-        d_state = matched_d_state(arm.layer, plan.sizes["d_model"], state, plan.options)
-        found.append(arm._replace(overrides={**base, "d_state": d_state}))
-    return found
+        return sized(arms, task, preset, overrides)
+    return [
+        arm._replace(overrides={**arm.overrides, "d_state": _matched(arm.layer, task, preset, overrides)})
+        for arm in arms
+    ]
+
+
+def _matched(layer: str, task: str, preset: str, overrides: Overrides) -> int:
+    """The d_state of the layer with so many real numbers of state a feature."""
+    plan = course(task, layer, preset, overrides)
+    return matched_d_state(layer, plan.sizes["d_model"], STATE_A_FEATURE * plan.sizes["d_model"], plan.options)
 
 
 def cells_of_arms(

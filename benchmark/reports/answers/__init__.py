@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from benchmark.reports.answers.ablations import BEFORE_ATTENTION, NORMALISER
 from benchmark.reports.answers.added import added_questions
+from benchmark.reports.answers.apart import told_apart
 from benchmark.reports.answers.best import BEST, published_tables
 from benchmark.reports.answers.contrasts import Contrast, decided
 from benchmark.reports.answers.costs import FLOPS
@@ -17,10 +18,10 @@ from benchmark.reports.answers.growth import SCALING
 from benchmark.reports.answers.hours import HOURS
 from benchmark.reports.answers.layers import Results
 from benchmark.reports.answers.norms import NORMS
-from benchmark.reports.answers.places import told_apart
 from benchmark.reports.answers.record import Answer, Case, Question, Verdict
 from benchmark.reports.answers.relations import EQUIVALENT, PERIODS
 from benchmark.reports.answers.robustness import ROBUSTNESS
+from benchmark.reports.environments import environments
 from benchmark.reports.results import latest
 from benchmark.store.row import Row
 
@@ -73,7 +74,8 @@ def answers(rows: Sequence[Row], asked: Sequence[Question] | None = None) -> lis
     rows = latest(rows)
     every = list(questions().values())
     results = Results(rows)
-    contrasts = {question.id: told_apart(question.contrasts(results)) for question in every}
+    names = environments(rows)
+    contrasts = {question.id: told_apart(question.contrasts(results), names) for question in every}
     found = decided(contrast for own in contrasts.values() for contrast in own)
     return [
         question.answer(question, Case(rows, [found[contrast.key] for contrast in contrasts[question.id]]))

@@ -8,8 +8,10 @@ from benchmark.reports.answers.differences import decision_table
 from benchmark.reports.answers.layers import Results, attention_of
 from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.record import Answer, Case, Question
+from benchmark.reports.answers.seeds import more_seeds
+from benchmark.reports.answers.telling import told
 from benchmark.reports.answers.variants import Variant, attention_contrasts, option, option_contrasts
-from benchmark.reports.answers.words import by_sides, summary, too_few, verdict_of
+from benchmark.reports.answers.words import verdict_of
 from benchmark.store.row import Row
 
 OURS = "rotrnn"
@@ -26,8 +28,9 @@ BESIDE = (
 )
 """Compared too, without a part in the verdict."""
 
-ABLATION = "rotbench study normaliser --seeds 0:10"
-HYBRID = "rotbench study hybrid --seeds 0:10"
+ABLATION = "rotbench study normaliser --seeds 0:12"
+BESIDE_LRU = "rotbench train TASK --layer rotrnn,lru --seeds 0:10"
+HYBRID = "rotbench study hybrid --seeds 0:12"
 
 
 def _ablation_contrasts(results: Results) -> list[Contrast]:
@@ -43,7 +46,7 @@ def _ablation(question: Question, case: Case) -> Answer:
     return answer(
         question,
         verdict_of(turning, "more"),
-        [*map(summary, by_sides(case.decided)), *_diverged(case.rows)],
+        [*told(case.decided), *_diverged(case.rows)],
         [row for decision in case.decided for row in decision.contrast.rows],
         table=decision_table("Normaliser and P, by test score", case.decided),
         missing=_lacking(case.decided),
@@ -69,11 +72,10 @@ def _lacking(decisions: Sequence[Decision]) -> list[str]:
         if (variant.name(variant.ours), variant.name(variant.theirs)) not in made
     ]
     if (OURS, "lru") not in made:
-        found.append(
-            f"{OURS} beside lru from the same seeds: run `rotbench train TASK --layer rotrnn,lru --seeds 0:10`"
-        )
-    short = too_few(decisions)
-    return [*found, f"{short}: run `{ABLATION}`"] if short else found
+        found.append(f"{OURS} beside lru from the same seeds: run `{BESIDE_LRU}`")
+    layers = [decision for decision in decisions if decision.contrast.ours == OURS]
+    variants = [decision for decision in decisions if decision.contrast.ours != OURS]
+    return [*found, *more_seeds(variants, ABLATION), *more_seeds(layers, BESIDE_LRU)]
 
 
 def _diverged(rows: Sequence[Row]) -> list[str]:
@@ -95,14 +97,13 @@ def _hybrid(question: Question, case: Case) -> Answer:
     if not case.decided:
         return not_measured(question, "trainings with attention after the layer", HYBRID, _ended(case.rows))
     turning = [decision for decision in case.decided if decision.contrast.ours.startswith(f"{OURS} ")]
-    short = too_few(case.decided)
     return answer(
         question,
         verdict_of(turning, "more"),
-        list(map(summary, by_sides(case.decided))),
+        told(case.decided),
         [row for decision in case.decided for row in decision.contrast.rows],
         table=decision_table("Before attention and alone, by test score", case.decided),
-        missing=[f"{short}: run `{HYBRID}`"] if short else [],
+        missing=more_seeds(case.decided, HYBRID),
         caveats=[
             "A model with attention has more parameters than one without, so a gain need not be the layer's.",
             *_ended(case.rows),

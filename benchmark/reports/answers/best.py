@@ -4,19 +4,22 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from benchmark.reports import numbers as n
+from benchmark.reports.answers.best_means import Measured, means, measured_means
 from benchmark.reports.answers.contrasts import Contrast, Decision
 from benchmark.reports.answers.layers import Results, attention_of, trained
 from benchmark.reports.answers.making import answer, endings
 from benchmark.reports.answers.record import Answer, Case, Question, Verdict
-from benchmark.reports.answers.words import by_sides, summary, too_few
+from benchmark.reports.answers.seeds import more_seeds
+from benchmark.reports.answers.telling import told
+from benchmark.reports.environments import environments
 from benchmark.reports.published import published_table
 from benchmark.reports.recipes import preset_of
-from benchmark.reports.results import data_kind
 from benchmark.reports.tables import Table
 from benchmark.store.published import Score, published_scores
 from benchmark.store.row import Row
 
 OURS = "rotrnn"
+SCORES = "rotbench train TASK --layer all --seeds 0:10"
 PRINTED_TASKS = ("lra-listops", "lra-text", "lra-retrieval", "lra-image", "lra-pathfinder", "lra-pathx")
 
 
@@ -53,13 +56,13 @@ def _contrasts(results: Results) -> list[Contrast]:
 
 def _answer(question: Question, case: Case) -> Answer:
     rows = [row for row in trained(case.rows) if not attention_of(row)]
-    best = printed()
+    best, measured = printed(), measured_means(rows, environments(case.rows))
     return answer(
         question,
         _verdict(case.decided),
-        [*_printed_sentences(best), *_means(rows), *map(summary, by_sides(case.decided))],
+        [*_printed_sentences(best), *means(measured), *told(case.decided)],
         rows,
-        table=_table(best, rows),
+        table=_table(best, measured),
         again=[],
         missing=_missing(best, case.decided),
         caveats=[*CAVEATS, *endings(case.rows, ("train",))],
@@ -83,7 +86,7 @@ def _verdict(decisions: Sequence[Decision]) -> Verdict:
     """yes: best on every task; no: beaten on every task; partly: best on some; else open."""
     bearing = [decision for decision in decisions if counts(decision.contrast)]
     if not bearing:
-        return "undecided" if decisions else "not measured"
+        return "not measured"
     tasks: dict[str, list[str | None]] = {}
     for decision in bearing:
         tasks.setdefault(str(decision.contrast.setting.get("task")), []).append(our_side(decision))
@@ -112,39 +115,7 @@ def _printed_sentences(best: Sequence[Best]) -> list[str]:
     return [f"Best printed on the test set, not measured here: {listed}. {row}"]
 
 
-def _means(rows: Sequence[Row]) -> list[str]:
-    """The best mean that was measured, in each place; says nothing of significance."""
-    found = []
-    for place, own in _by_place(rows).items():
-        means = {layer: _mean([row for row in own if row.layer == layer]) for layer in {row.layer for row in own}}
-        if len(means) > 1:
-            ranked = sorted(means, key=lambda layer: means[layer], reverse=True)
-            texts = [f"{layer} {n.percent(means[layer])} ({_seeds(own, layer)})" for layer in ranked]
-            found.append(f"Measured, mean test accuracy on {', '.join(place)}: {', '.join(texts)}.")
-    return found
-
-
-def _by_place(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """Rows with an accuracy by task, data, recipe, framework and device."""
-    found: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        if row.test_accuracy is not None:
-            recipe = f"preset {preset}" if (preset := preset_of(row)) else "own recipe"
-            device = str(row.detail.get("device_name", row.device))
-            found.setdefault((row.task or "", f"{data_kind(row)} data", recipe, row.framework, device), []).append(row)
-    return found
-
-
-def _mean(rows: Sequence[Row]) -> float:
-    return sum(row.test_accuracy or 0.0 for row in rows) / len(rows)
-
-
-def _seeds(rows: Sequence[Row], layer: str) -> str:
-    count = sum(row.layer == layer for row in rows)
-    return f"{count} run{'s' if count > 1 else ''}"
-
-
-def _table(best: Sequence[Best], rows: Sequence[Row]) -> Table:
+def _table(best: Sequence[Best], measured: Sequence[Measured]) -> Table:
     names = [
         "task",
         "PRINTED: best",
@@ -156,12 +127,11 @@ def _table(best: Sequence[Best], rows: Sequence[Row]) -> Table:
     ]
     lines = []
     printed_by = {entry.task: entry for entry in best}
-    places = _by_place(rows)
-    tasks = dict.fromkeys([*printed_by, *(place[0] for place in places)])
+    tasks = dict.fromkeys([*printed_by, *(entry.place[0] for entry in measured)])
     for task in tasks:
         entry = printed_by.get(task, Best(task, None, None))
-        found = [(place, own) for place, own in places.items() if place[0] == task] or [((task,), [])]
-        lines += [[task, *_printed_cells(entry), *_measured_cells(place, own)] for place, own in found]
+        found: list[Measured | None] = [own for own in measured if own.place[0] == task]
+        lines += [[task, *_printed_cells(entry), *_measured_cells(own)] for own in found or [None]]
     notes = [
         "PRINTED: by papers, on the test set, best of all models in results/published; measured: by rotbench. "
         "Two columns of one line are not comparable unless recipe and data are the papers'.",
@@ -178,12 +148,11 @@ def _printed_cells(entry: Best) -> list[str]:
     ]
 
 
-def _measured_cells(place: tuple[str, ...], rows: Sequence[Row]) -> list[str]:
-    if not rows:
+def _measured_cells(entry: Measured | None) -> list[str]:
+    if entry is None:
         return [n.MISSING] * 3
-    means = {layer: _mean([row for row in rows if row.layer == layer]) for layer in {row.layer for row in rows}}
-    best = max(means, key=lambda layer: means[layer])
-    return [f"{best} ({_seeds(rows, best)})", ", ".join(place[1:]), n.percent(means[best])]
+    best = entry.ranked[0]
+    return [f"{best}, {entry.runs(best)}", ", ".join(entry.place[1:]), n.percent(entry.mean(best))]
 
 
 def _missing(best: Sequence[Best], decisions: Sequence[Decision]) -> list[str]:
@@ -193,9 +162,7 @@ def _missing(best: Sequence[Best], decisions: Sequence[Decision]) -> list[str]:
     if not any(counts(decision.contrast) for decision in decisions):
         command = "rotbench train lra-listops --layer all --preset paper --seeds 0:10 --device cuda"
         found.append(f"trainings of {OURS} and another layer by the published recipe: run `{command}`, for each task")
-    if (why := too_few(decisions)) is not None:
-        found.append(why)
-    return found
+    return [*found, *more_seeds(decisions, SCORES)]
 
 
 BEST = Question(

@@ -58,7 +58,8 @@ class Decision:
     """A contrast and what may be said of it.
 
     ``p_adjusted`` is None where so few values can never decide.
-    ``family_size`` counts the contrasts among which it was adjusted, ``families`` their families.
+    ``family_size`` counts the contrasts among which it was adjusted, ``family_total`` also those whose
+    values are too few, ``families`` the families.
     """
 
     contrast: Contrast
@@ -66,6 +67,7 @@ class Decision:
     p_adjusted: float | None
     family_size: int
     families: int
+    family_total: int
 
     @property
     def side(self) -> Side | None:
@@ -76,6 +78,11 @@ class Decision:
     def seeds_needed(self) -> int:
         """The fewest pairs of seeds with which one among so many contrasts could be decided."""
         return least_pairs(ALPHA, max(1, self.family_size) * self.families)
+
+    @property
+    def seeds_for_all(self) -> int:
+        """The same, if all contrasts of the family had them, those too that have too few values now."""
+        return least_pairs(ALPHA, max(1, self.family_total) * self.families)
 
 
 def decided(contrasts: Iterable[Contrast]) -> dict[str, Decision]:
@@ -106,6 +113,7 @@ def _family(contrasts: Sequence[Contrast], families: int) -> list[Decision]:
             min(1.0, adjusted[i] * families) if i in adjusted else None,
             len(able),
             families,
+            len(contrasts),
         )
         for i, (contrast, comparison) in enumerate(zip(contrasts, compared, strict=True))
     ]

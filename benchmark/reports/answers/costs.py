@@ -10,7 +10,7 @@ from benchmark.reports.answers.layers import Results
 from benchmark.reports.answers.making import answer, endings
 from benchmark.reports.answers.matched import COUNTED, Cost, Size, costs, sizes
 from benchmark.reports.answers.record import Answer, Case, Chart, Question, Verdict
-from benchmark.reports.answers.words import by_sides, summary
+from benchmark.reports.answers.telling import told
 from benchmark.reports.flops import CONVENTION
 from benchmark.reports.results import latest
 from benchmark.reports.tables import Table
@@ -31,7 +31,7 @@ def _answer(question: Question, case: Case) -> Answer:
     return answer(
         question,
         _verdict(list(counted.values())),
-        [*(_compared(*entry) for entry in counted.items()), *_measured(rows), *map(summary, by_sides(case.decided))],
+        [*(_compared(*entry) for entry in counted.items()), *_measured(rows), *told(case.decided)],
         rows,
         table=_table(counted),
         chart=_chart(counted),
@@ -69,13 +69,13 @@ def _compared(size: Size, found: Costs) -> str:
         return f"{head}, no size of {OURS} has a real state near {n.count(size.state)} numbers."
     own = found[OURS]
     others = ", ".join(
-        f"x{_ratio(found, name):.3f} those of {name} (state {n.count(cost.spec.real_state_size)})"
+        f"{_ratio(found, name):.3f} times those of {name} (state {n.count(cost.spec.real_state_size)})"
         for name, cost in found.items()
         if name != OURS
     )
     return (
         f"{head}, {OURS} with a state of {n.count(own.spec.real_state_size)} real numbers takes "
-        f"{n.scaled(own.forward / size.seq_len, 'FLOP')} a token forward: {others}."
+        f"{n.scaled(own.forward / size.seq_len, 'FLOP')} a token forward, {others}."
     )
 
 
@@ -89,7 +89,7 @@ def _measured(rows: Sequence[Row]) -> list[str]:
     if not found:
         return []
     listed = "; ".join(f"{key} {_span(values)}" for key, values in sorted(found.items()))
-    return [f"The {len(rows)} cells compared, with the algorithm that ran in each, take by formula: {listed}."]
+    return [f"In the calls whose times are compared, by formula and with the algorithm that ran: {listed}."]
 
 
 def _span(values: Sequence[float]) -> str:

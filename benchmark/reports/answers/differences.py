@@ -4,24 +4,20 @@ from collections.abc import Sequence
 
 from benchmark.metrics.inference import ALPHA, MINIMUM_EFFECT
 from benchmark.reports import numbers as n
+from benchmark.reports.answers.amounts import amount, bounds
 from benchmark.reports.answers.charts import interval_chart
 from benchmark.reports.answers.contrasts import Contrast, Decision
 from benchmark.reports.answers.layers import Results, timed, trained
 from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.record import Answer, Case, Question, Verdict
-from benchmark.reports.answers.words import (
-    amount,
-    by_sides,
-    p_text,
-    summary,
-    too_few,
-    word,
-)
-from benchmark.reports.evidence import why_not
+from benchmark.reports.answers.seeds import more_seeds
+from benchmark.reports.answers.telling import told
+from benchmark.reports.answers.words import p_text, word
+from benchmark.reports.evidence import MATCHED, why_not
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
 
-SPEED = "rotbench speed --layer all --seq-len 1024:16384:x2 --processes 3"
+SPEED = "rotbench speed --layer all --seq-len 1024:16384:x2 --match state --processes 3"
 SCORES = "rotbench train TASK --layer all --seeds 0:10"
 
 
@@ -36,11 +32,11 @@ def _answer(question: Question, case: Case) -> Answer:
     return answer(
         question,
         _verdict(case.decided),
-        [*_counts(case.decided), *(summary(part) for part in by_sides(case.decided))],
+        [*_counts(case.decided), *told(case.decided)],
         used,
         table=decision_table("Differences between layers", case.decided),
         chart=interval_chart(case.decided),
-        missing=[*_absent(case), *_short(case.decided)],
+        missing=[*_absent(case), *_short(case.decided), *_unmatched(case.decided)],
         caveats=[*_unpaired(case, used), *endings(case.rows, METRICS)],
     )
 
@@ -66,15 +62,18 @@ def _counts(decisions: Sequence[Decision]) -> list[str]:
     for family, name in (("time", "time of a call"), ("score", "test score")):
         own = [decision for decision in decisions if decision.contrast.family == family]
         if own:
-            apart = sum(decision.side in {"less", "more"} for decision in own)
-            same = sum(decision.side == "same" for decision in own)
-            found.append(
-                f"By {name}, {apart} of {len(own)} comparisons show a difference, {same} show that there is none of "
-                f"{100 * MINIMUM_EFFECT:g} % or more, and {len(own) - apart - same} are open."
-                if family == "time"
-                else f"By {name}, {apart} of {len(own)} comparisons show a difference and {len(own) - apart} are open."
-            )
+            found.append(f"Of {n.counted(len(own), 'comparison')} by {name}: {_count(own)}.")
     return found
+
+
+def _count(decisions: Sequence[Decision]) -> str:
+    apart = sum(decision.side in {"less", "more"} for decision in decisions)
+    same = sum(decision.side == "same" for decision in decisions)
+    hopeless = sum(decision.p_adjusted is None for decision in decisions)
+    alike = f", {same} decided as none of {100 * MINIMUM_EFFECT:g} % or more" if same else ""
+    left = len(decisions) - apart - same
+    few = f", {hopeless if hopeless < left else 'all'} of them with too few values ever to decide" if hopeless else ""
+    return f"{apart} decided as a difference{alike}, {left} open{few}"
 
 
 def decision_table(title: str, decisions: Sequence[Decision]) -> Table:
@@ -103,7 +102,7 @@ def _rank(decision: Decision) -> float:
 def _line(decision: Decision) -> list[str]:
     c, (value, low, high) = decision.contrast, decision.comparison.difference
     finite = abs(low) != float("inf") and abs(high) != float("inf")
-    ends = f"{amount(low, c.unit, bare=True)} to {amount(high, c.unit, bare=True)}" if finite else n.MISSING
+    ends = bounds(low, high, c.unit) if finite else n.MISSING
     p = decision.comparison.p if decision.p_adjusted is not None else None
     return [
         f"{c.ours} to {c.theirs}",
@@ -130,12 +129,17 @@ def _short(decisions: Sequence[Decision]) -> list[str]:
     found = []
     for family, command in (("time", SPEED), ("score", SCORES)):
         own = [decision for decision in decisions if decision.contrast.family == family]
-        if (why := too_few(own)) is not None:
-            task = own[0].contrast.setting.get("task") or "TASK"
-            seeds = max(decision.seeds_needed for decision in own)
-            words = command.replace("TASK", str(task)).replace("0:10", f"0:{max(seeds, 10)}")
-            found.append(f"{why}: run `{words}`")
+        found += more_seeds(own, command)
     return found
+
+
+def _unmatched(decisions: Sequence[Decision]) -> list[str]:
+    """How many comparisons are of sizes that match in d_state alone."""
+    count = sum(MATCHED["d_state"] in decision.contrast.basis for decision in decisions)
+    if not count:
+        return []
+    how = f"{n.counted(count, 'comparison')} at equal d_state alone, where states are NOT of one size"
+    return [f"equal states in {how}: run `{SPEED}`, or trainings with --d-state"]
 
 
 def _why_none(rows: Sequence[Row]) -> str:

@@ -8,13 +8,16 @@ import numpy as np
 from benchmark.metrics.inference import Student
 from benchmark.metrics.scaling import Crossover, Measured, crossovers, growth, largest_length
 from benchmark.reports import numbers as n
+from benchmark.reports.answers.amounts import effect
 from benchmark.reports.answers.charts import line_chart
 from benchmark.reports.answers.contrasts import Contrast, Decision
 from benchmark.reports.answers.layers import Results, timed
 from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.places import place, shared
 from benchmark.reports.answers.record import Answer, Case, Chart, Question
-from benchmark.reports.answers.words import by_sides, effect, p_text, summary, too_few, verdict_of, word
+from benchmark.reports.answers.seeds import too_few
+from benchmark.reports.answers.telling import told
+from benchmark.reports.answers.words import p_text, verdict_of, word
 from benchmark.reports.evidence import Group, groups
 from benchmark.reports.measures import Quantity, values
 from benchmark.reports.tables import Table
@@ -23,9 +26,6 @@ from benchmark.store.row import Row
 OURS = "rotrnn"
 COMMAND = "rotbench speed --layer all --seq-len 1024:65536:x2 --processes 3"
 MEMORY = "rotbench memory --layer all --seq-len 1024:65536:x2"
-MOST_LINES = 24
-"""Of the chart; the table has all."""
-
 NEAR_LINEAR = 0.1
 """How near to 1 an exponent of linear growth is."""
 
@@ -80,7 +80,7 @@ def _answer(question: Question, case: Case) -> Answer:
     return answer(
         question,
         verdict_of([decision for decision in exponents if decision.contrast.ours == OURS], "same", "less"),
-        [*map(summary, by_sides(exponents)), *crossed, *memory, *ends],
+        [*told(exponents), *crossed, *memory, *ends],
         _sized(case.rows),
         table=_table(exponents),
         chart=_chart(exponents),
@@ -201,7 +201,7 @@ def _chart(exponents: Sequence[Decision]) -> Chart | None:
             "length": length,
             "value": ms,
         }
-        for decision in exponents[:MOST_LINES]
+        for decision in exponents
         for length, listed in by_length(decision.contrast.our_rows)
         for ms in [math.exp(sum(map(math.log, listed)) / len(listed))]
     ]

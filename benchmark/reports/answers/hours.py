@@ -6,8 +6,9 @@ from typing import NamedTuple
 from benchmark.reports import numbers as n
 from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.record import Answer, Case, Question, Verdict
+from benchmark.reports.environments import environments
 from benchmark.reports.hours import Hours, hours_of
-from benchmark.reports.recipes import preset_of
+from benchmark.reports.recipes import own_recipe, preset_of
 from benchmark.reports.results import data_kind
 from benchmark.reports.tables import Table
 from benchmark.spec.errors import UserError
@@ -25,17 +26,20 @@ class Known(NamedTuple):
     hours: Hours
     data: str
     recipe: str
+    environment: str
+    """Its short name; empty where there is one alone."""
 
     @property
     def place(self) -> tuple[str, ...]:
-        """What may be put side by side: kind of figure, task, data, recipe, framework and device."""
+        """What may be put side by side: kind of figure, task, data, recipe, framework, device and environment."""
         h = self.hours
-        return h.kind, h.task, self.data, self.recipe, h.framework, h.device
+        return h.kind, h.task, self.data, self.recipe, h.framework, h.device, self.environment
 
 
 def known(rows: Sequence[Row]) -> list[Known]:
     """The device-hours that rows tell of."""
-    found = []
+    found, names = [], environments(rows)
+    several = len(set(names.values())) > 1
     for row in rows:
         if row.recipe is None or row.recipe.shuffled:
             continue
@@ -43,7 +47,8 @@ def known(rows: Sequence[Row]) -> list[Known]:
             preset = preset_of(row)
             recipe = "published recipe" if hours.kind == "projected" or preset == "paper" else f"preset {preset}"
             data = "" if hours.kind == "projected" else f"{data_kind(row)} data"
-            found.append(Known(row, hours, data, recipe if preset or hours.kind == "projected" else "own recipe"))
+            recipe = recipe if preset or hours.kind == "projected" else f"own recipe: {own_recipe(row)}"
+            found.append(Known(row, hours, data, recipe, names[row.cell_id] if several else ""))
     return found
 
 
@@ -67,13 +72,38 @@ def _answer(question: Question, case: Case) -> Answer:
         [_sentence(place, [entry for entry in found if entry.place == place]) for place in places],
         [entry.row for entry in found],
         table=_table(found),
-        again=[f"{PROJECT} --again"] if any(entry.hours.kind == "projected" for entry in found) else [],
         missing=_missing(found),
-        caveats=[*CAVEATS, *endings(case.rows, ("train", "train-step"))],
+        caveats=[
+            *CAVEATS,
+            *_shared_processors([entry.row for entry in found]),
+            *endings(case.rows, ("train", "train-step")),
+        ],
     )
 
 
 CAVEATS = ("Device-hours of different devices, tasks or recipes are never added up, and no test is made of them.",)
+
+
+UNSHARED = 0.9
+"""Of its time a thread that has a processor to itself computes at least so much."""
+
+
+def _shared_processors(rows: Sequence[Row]) -> list[str]:
+    """How many trainings on one thread had to wait for their processor."""
+    alone = {row.cell_id: row for row in rows if row.metric == "train" and row.device == "cpu" and row.threads == 1}
+    shares = [
+        sum(row.detail["process_cpu_s"]) / row.train_wall_s
+        for row in alone.values()
+        if row.train_wall_s and row.detail.get("process_cpu_s")
+    ]
+    waited = [share for share in shares if share < UNSHARED]
+    if not waited:
+        return []
+    span = f"{n.percent(min(waited))} to {n.percent(max(waited))}"
+    return [
+        f"{len(waited)} of {n.counted(len(shares), 'training')} on one thread had a processor for {span} of their "
+        "time, as others used it too: such hours are upper bounds, and layers may differ by that alone."
+    ]
 
 
 def _verdict(found: Sequence[Known]) -> Verdict:
@@ -89,22 +119,22 @@ def _verdict(found: Sequence[Known]) -> Verdict:
 
 def _sentence(place: tuple[str, ...], found: Sequence[Known]) -> str:
     """The layers side by side that may be."""
-    kind, task, data, recipe, framework, device = place
+    kind, task, data, recipe, framework, device, environment = place
     unit = "hours of this CPU" if found[0].row.device == "cpu" else "GPU-hours"
     layers = list(dict.fromkeys(entry.row.layer for entry in found))
     parts = [_part(layer, [e.hours.device_hours for e in found if e.row.layer == layer], kind) for layer in layers]
-    where = ", ".join(word for word in (task, data, recipe, framework, device) if word)
+    where = ", ".join(word for word in (task, data, recipe, framework, device, environment) if word)
     head = "Measured" if kind == "measured" else "Projected from the time of a step, not measured"
     return f"{head}, in {unit} a training ({where}): {'; '.join(parts)}."
 
 
 def _part(layer: str, hours: Sequence[float], kind: str) -> str:
     mean = sum(hours) / len(hours)
-    unit = "run" if kind == "measured" else "projection"
+    count = n.counted(len(hours), "run" if kind == "measured" else "projection")
+    took = f"{layer} {n.significant(mean)} h = {n.duration(3600 * mean)}"
     if len(hours) == 1:
-        return f"{layer} {n.significant(mean)} h (1 {unit})"
-    spread = f"{n.significant(min(hours))} to {n.significant(max(hours))}"
-    return f"{layer} {n.significant(mean)} h (mean of {len(hours)} {unit}s, {spread})"
+        return f"{took} ({count})"
+    return f"{took} (mean of {count}, {n.significant(min(hours))} to {n.significant(max(hours))} h)"
 
 
 def _table(found: Sequence[Known]) -> Table:

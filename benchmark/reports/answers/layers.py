@@ -10,8 +10,9 @@ from typing import Any, Literal
 from benchmark.metrics.inference import MINIMUM_EFFECT
 from benchmark.reports.answers.contrasts import Contrast, Unit
 from benchmark.reports.answers.places import place
-from benchmark.reports.evidence import Pair, Subject, groups, pairs
+from benchmark.reports.evidence import Pair, Subject, groups, pairs, size_words
 from benchmark.reports.measures import Scale, measured
+from benchmark.reports.recipes import own_recipe
 from benchmark.spec import LAYERS
 from benchmark.spec.errors import UserError
 from benchmark.store.row import Row
@@ -84,25 +85,24 @@ def contrast(
         unit=UNITS[found.scale],
         ours=ours,
         theirs=theirs,
-        place=(*place(pair.setting), *more),
+        place=(*place(pair.setting, own_recipe(pair.theirs[0])), *more),
         estimate=found.estimate,
         margin=math.log1p(MINIMUM_EFFECT) if family == "time" else 0.0,
-        figures=_renamed(found.figures, pair, ours, theirs),
+        figures=_unnamed(found.figures, pair),
         size=found.size,
-        basis=f"{found.estimate.test}, matched in {pair.matched}",
+        basis=f"{found.estimate.test}, {pair.how}",
         our_rows=tuple(pair.ours),
         their_rows=tuple(pair.theirs),
         setting=pair.setting,
     )
 
 
-def _renamed(figures: str, pair: Pair, ours: str, theirs: str) -> str:
-    """The figures under the names of the sides, where these are variants of one layer."""
+def _unnamed(figures: str, pair: Pair) -> str:
+    """The figures alone, in the order of the sides, where these are variants of one layer."""
     if pair.ours[0].layer != pair.theirs[0].layer:
         return figures
-    first, _, second = figures.partition(", ")
     layer = pair.ours[0].layer
-    return f"{first.replace(layer, ours, 1)}, {second.replace(layer, theirs, 1)}"
+    return " against ".join(part.removeprefix(f"{layer} ") for part in figures.split(", "))
 
 
 def _contrasts(rows: Sequence[Row], family: Literal["time", "score"]) -> list[Contrast]:
@@ -121,11 +121,3 @@ def _pairs(group: Any, ours: str, theirs: str) -> Iterator[Pair]:
         yield from pairs(group, Subject(ours), Subject(theirs))
     except UserError:
         return
-
-
-def size_words(pair: Pair) -> tuple[str, ...]:
-    """The sizes of the states in real numbers; where these are not equal, in what else the layers match."""
-    ours, theirs = (rows[0].real_state_size for rows in (pair.ours, pair.theirs))
-    if ours is None or theirs is None:
-        return (f"d_state {pair.ours[0].d_state} and {pair.theirs[0].d_state}",)
-    return (f"state {ours:,}",) if ours == theirs else (f"states {ours:,} and {theirs:,} (matched in {pair.matched})",)

@@ -4,20 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from benchmark.reports import numbers as n
-from benchmark.reports.again import again
+from benchmark.reports.again import commands
 from benchmark.reports.answers.record import Answer, Chart, Question, Verdict
 from benchmark.reports.evidence import machine
 from benchmark.reports.recipes import preset_of
 from benchmark.reports.results import latest
 from benchmark.reports.tables import Table
 from benchmark.reports.trained import notes_on_data
-from benchmark.spec import LAYERS
 from benchmark.store.row import Row
 from benchmark.training.published import RECIPES
 
 CLOCKED = ("speed", "train", "train-step")
-MEASURABLE = ("speed", "memory", "train")
-"""Metrics whose command can be told from their rows."""
 
 
 def answer(
@@ -65,12 +62,6 @@ def not_measured(question: Question, why: str, command: str, caveats: Sequence[s
     return answer(question, "not measured", [], missing=[f"{why}: run `{command}`"], caveats=caveats)
 
 
-def commands(rows: Iterable[Row]) -> list[str]:
-    """What measures rows again, one command each."""
-    known = [row for row in rows if row.metric in MEASURABLE and row.layer in LAYERS]
-    return again(known).split("; ") if known else []
-
-
 def caveats_of(rows: Sequence[Row]) -> list[str]:
     """What a reader must know of rows: their data, recipes and machines."""
     return [*(f"{note}." for row in rows for note in notes_on_data(row)), *recipe_notes(rows), *_machines(rows)]
@@ -112,4 +103,6 @@ def endings(rows: Iterable[Row], metrics: Sequence[str]) -> list[str]:
     if not failed:
         return []
     listed = ", ".join(f"{count} {status}" for status, count in failed.items())
-    return [f"{sum(failed.values())} of {n.count(len(own))} cells have no result ({listed}) and enter no comparison."]
+    return [
+        f"Without a result, and in no comparison: {sum(failed.values())} of {n.counted(len(own), 'cell')} ({listed})."
+    ]

@@ -1,87 +1,62 @@
 """Q6: whether the norm of a layer's state explodes, or only gets large."""
 
-import math
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from benchmark.reports import numbers as n
+from benchmark.reports.answers.amounts import effect
 from benchmark.reports.answers.charts import line_chart
 from benchmark.reports.answers.contrasts import Contrast, Decision
 from benchmark.reports.answers.layers import Results
 from benchmark.reports.answers.making import answer, endings, not_measured
+from benchmark.reports.answers.norm_values import (
+    alike,
+    drive_of,
+    exponents,
+    is_exact,
+    level,
+    limit,
+    setting_of,
+    squares,
+    subject_of,
+)
 from benchmark.reports.answers.places import place
-from benchmark.reports.answers.record import Answer, Case, Chart, Question
-from benchmark.reports.answers.studied import studied
+from benchmark.reports.answers.record import Answer, Case, Chart, Question, Verdict
+from benchmark.reports.answers.seeds import too_few
+from benchmark.reports.answers.telling import sizes
 from benchmark.reports.answers.variants import defaults, named, option
-from benchmark.reports.answers.words import by_sides, effect, p_text, summary, too_few, verdict_of, word
-from benchmark.reports.recipes import words
+from benchmark.reports.answers.words import p_text, verdict_of, word
+from benchmark.reports.evidence import state_words
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
-from benchmark.studies.names import study_of
-from benchmark.studies.norms import MARGIN, growth_exponent, over_seeds
+from benchmark.studies.names import ALONE, study_of
+from benchmark.studies.norms import MARGIN, over_seeds
 
 THEIRS = "lru"
-ALONE = ("white", "constant")
-"""Inputs of a layer by itself; all others are a task's data, as long as its sequences are."""
+BASE = "rotrnn with normalizer stationary"
+"""Beside whose level the others are told."""
+
+NEAR = 0.01
+"""A level that lies so near to its limit has reached it."""
 
 COMMAND = "rotbench study norms --seeds 0:5"
-
-
-def _alike(rows: Iterable[Row]) -> list[list[Row]]:
-    """Rows of norms that differ in their seeds alone."""
-    found: dict[str, list[Row]] = {}
-    for row in studied(rows, "norms"):
-        found.setdefault(words(_setting(row)), []).append(row)
-    return list(found.values())
-
-
-def _setting(row: Row) -> dict[str, Any]:
-    names = ("layer", "task", "framework", "seq_len", "d_model", "d_state", "options", "dtype", "device", "batch")
-    return {name: getattr(row, name) for name in names}
-
-
-def exponents(rows: Sequence[Row]) -> list[float]:
-    """By seed, the growth of the mean square over the last decade of time; of several blocks that which grows most."""
-    found = []
-    for row in rows:
-        detail = row.detail
-        grown = [_exponent(detail["times"], squares(block)) for block in detail["blocks"]]
-        known = [value for value in grown if value is not None]
-        if known:
-            found.append(max(known))
-    return found
-
-
-def squares(block: Mapping[str, Any]) -> list[float | None]:
-    """Mean squares over time: of all white inputs where these are known exactly, else of those that were drawn."""
-    return list(block.get("exact") or block["mean_square"])
-
-
-def _exponent(times: Sequence[int], values: Sequence[float | None]) -> float | None:
-    known = [(t, v) for t, v in zip(times, values, strict=True) if v is not None]
-    return growth_exponent([t for t, _ in known], [v for _, v in known]) if known else None
+TRAINED = "rotbench study norms --weights RESULTS/weights/CELL.safetensors"
 
 
 def _contrasts(results: Results) -> list[Contrast]:
-    return [entry for part in _alike(results.rows) if (entry := _contrast(part)) is not None]
+    return [entry for part in alike(results.rows) if (entry := _contrast(part)) is not None]
 
 
 def _contrast(rows: Sequence[Row]) -> Contrast | None:
     found, first = exponents(rows), rows[0]
     if not found:
         return None
-    inputs = study_of(first.task)
+    where = {"framework": first.framework, "device": first.device, "seq_len": first.seq_len}
     return Contrast(
         family="norm",
         unit="slope",
-        ours=named(first),
+        ours=subject_of(first),
         theirs="",
-        place=(
-            *(f"{inputs.inputs} inputs{', trained' if inputs.weights else ', as initialised'}",),
-            *place({"framework": first.framework, "device": first.device, "seq_len": first.seq_len}),
-            f"d_state {first.d_state}",
-        ),
+        place=(drive_of(first), *place(where), state_words(first)),
         estimate=over_seeds(found),
         margin=MARGIN,
         figures=_levels(rows),
@@ -89,56 +64,42 @@ def _contrast(rows: Sequence[Row]) -> Contrast | None:
         basis="Student's t",
         our_rows=tuple(rows),
         their_rows=(),
-        setting={name: str(value) for name, value in _setting(first).items()},
+        setting=setting_of(first),
     )
 
 
 def _levels(rows: Sequence[Row]) -> str:
     """What the mean square came to at the last time, and where it tends."""
-    last = statistics.fmean(level for row in rows if (level := level_of(row)) is not None)
-    limits = [limit_of(row) for row in rows]
-    text = f"mean square {n.significant(last)} a real coordinate at t = {n.count(rows[0].detail['times'][-1])}"
-    known = [limit for limit in limits if limit is not None and math.isfinite(limit)]
-    if len(known) == len(limits):
-        return f"{text}, tending to {n.significant(statistics.fmean(known))}"
-    return text
-
-
-def level_of(row: Row) -> float | None:
-    """The largest mean square of any block at the last time that is known."""
-    last = [next((v for v in reversed(squares(b)) if v is not None), None) for b in row.detail["blocks"]]
-    return max((value for value in last if value is not None), default=None)
-
-
-def limit_of(row: Row) -> float | None:
-    """Where the mean square of a layer's one block tends by formula; None where that is not known."""
-    blocks = row.detail["blocks"]
-    found = blocks[0].get("limit") if len(blocks) == 1 else None
-    return float(found) if found is not None else None
+    how = " (exact)" if is_exact(rows) else ""
+    text = f"mean square {n.significant(level(rows))}{how} at t = {n.count(rows[0].detail['times'][-1])}"
+    tends, now = limit(rows), level(rows)
+    if tends is None or now is None:
+        return text
+    return f"{text}, its limit" if abs(now - tends) < NEAR * tends else f"{text}, tending to {n.significant(tends)}"
 
 
 def _answer(question: Question, case: Case) -> Answer:
     if not case.decided:
         return not_measured(question, "norms of states over time", COMMAND, endings(case.rows, ("study",)))
-    turning = [decision for decision in case.decided if turns(decision.contrast.our_rows[0])]
     rows = [row for decision in case.decided for row in decision.contrast.rows]
-    short = too_few(case.decided)
     return answer(
         question,
-        verdict_of(turning, "more"),
-        [*map(summary, by_sides(case.decided)), *_ratios(case.decided)],
+        _verdict(case.decided),
+        [*map(_sentence, by_place(case.decided)), *_ratios(case.decided)],
         rows,
         table=_table(case.decided),
         chart=_chart(rows),
-        again=[f"{COMMAND} --again"],
-        missing=[f"{short}: run `{COMMAND}`"] if short else [],
-        caveats=[
-            "Mean squares are of one real coordinate of the state, the same scale for all layers; norms of whole "
-            "vectors or of heads are not, and grow with their size.",
-            "Growth is that over the last decade of time measured; with every modulus below 1 a norm is bounded in the "
-            "end.",
-        ],
+        missing=_missing(case.decided),
+        caveats=[*CAVEATS, *endings(case.rows, ("study",))],
     )
+
+
+CAVEATS = (
+    "Mean squares are of one real coordinate of the state, the same scale for all layers; norms of whole vectors or of "
+    "heads are not, and grow with their size.",
+    "Growth is that over the last decade of time measured; with every modulus below 1 a norm is bounded in the end, "
+    "and one that is still filling reads as growing.",
+)
 
 
 def turns(row: Row) -> bool:
@@ -147,47 +108,90 @@ def turns(row: Row) -> bool:
     return row.layer == THEIRS and own and study_of(row.task).inputs in ALONE
 
 
-def _ratios(decisions: Sequence[Decision]) -> list[str]:
-    """How much larger other layers' states are than RotRNN's in the same place."""
-    levels: dict[tuple[str, ...], dict[str, float]] = {}
-    for decision in decisions:
-        known = [value for row in decision.contrast.our_rows if (value := level_of(row))]
-        if known:
-            levels.setdefault(decision.contrast.place[:-1], {})[decision.contrast.ours] = statistics.fmean(known)
-    found = []
-    for where, by_layer in levels.items():
-        own = by_layer.get("rotrnn")
-        others = [
-            f"{name} x{n.significant(value / own)}" for name, value in by_layer.items() if own and name != "rotrnn"
-        ]
-        if others:
-            found.append(f"{', '.join(where)}: mean square against that of rotrnn: {', '.join(others)}.")
+def _verdict(decisions: Sequence[Decision]) -> Verdict:
+    """As decided; what was looked at with one kind of inputs alone can neither be yes nor no."""
+    turning = [decision for decision in decisions if turns(decision.contrast.our_rows[0])]
+    found = verdict_of(turning, "more")
+    if found in {"yes", "no"} and _undriven(turning):
+        return "partly" if found == "yes" else "undecided"
     return found
 
 
+def _undriven(turning: Sequence[Decision]) -> list[str]:
+    """The kinds of inputs with which nobody drove the layer alone."""
+    driven = {study_of(decision.contrast.our_rows[0].task).inputs for decision in turning}
+    return [inputs for inputs in ALONE if inputs not in driven]
+
+
+def by_place(decisions: Sequence[Decision]) -> list[list[Decision]]:
+    """Decisions with the same inputs, weights and sizes together."""
+    found: dict[tuple[str, ...], list[Decision]] = {}
+    for decision in sorted(decisions, key=lambda d: (d.contrast.place, d.contrast.ours)):
+        found.setdefault(decision.contrast.place, []).append(decision)
+    return list(found.values())
+
+
+def _sentence(decisions: Sequence[Decision]) -> str:
+    """All layers in one place: verdict, exponent and level of each."""
+    first = decisions[0].contrast
+    parts = [f"{d.contrast.ours} {word(d)}, {effect(d)}, {d.contrast.figures}" for d in decisions]
+    few = ", too few ever to decide" if any(decision.p_adjusted is None for decision in decisions) else ""
+    tests = dict.fromkeys(decision.contrast.estimate.test for decision in decisions)
+    return (
+        f"{', '.join(first.place)}: growth of the mean square of a real coordinate over the last decade of time "
+        f"[95 % interval]: {'; '.join(parts)} ({sizes(decisions, list(tests))}{few})."
+    )
+
+
+def _ratios(decisions: Sequence[Decision]) -> list[str]:
+    """How much larger other layers' states are than RotRNN's in the same place."""
+    found = []
+    for members in by_place(decisions):
+        levels = {d.contrast.ours: value for d in members if (value := level(d.contrast.our_rows))}
+        own = levels.pop(BASE, None)
+        if own and levels:
+            listed = ", ".join(f"{name} x{n.significant(value / own)}" for name, value in levels.items())
+            where = ", ".join(members[0].contrast.place)
+            found.append(f"{where}: mean square at the end over that of {BASE}, means over seeds: {listed}.")
+    return found
+
+
+def _missing(decisions: Sequence[Decision]) -> list[str]:
+    turning = [decision for decision in decisions if turns(decision.contrast.our_rows[0])]
+    found = [f"{THEIRS} driven by {inputs} inputs: run `{COMMAND}`" for inputs in _undriven(turning)]
+    if all(study_of(decision.contrast.our_rows[0].task).weights is None for decision in decisions):
+        found.append(f"norms after a training: run `{TRAINED}`")
+    short = too_few(decisions)
+    return [*found, f"{short}: run `{COMMAND}`"] if short else found
+
+
 def _table(decisions: Sequence[Decision]) -> Table:
-    names = ["layer", "where", "mean square", "growth exponent and 95 % interval", "values", "adjusted p", "verdict"]
+    names = ["layer", "where", "level", "growth exponent and 95 % interval", "values", "adjusted p", "verdict"]
     lines = [
         [
             decision.contrast.ours,
             " ".join(decision.contrast.place),
-            decision.contrast.figures.removeprefix("mean square "),
+            decision.contrast.figures,
             effect(decision).removeprefix("exponent "),
             decision.contrast.size,
             p_text(decision.p_adjusted),
             word(decision),
         ]
-        for decision in decisions
+        for members in by_place(decisions)
+        for decision in members
     ]
-    note = f"growth exponent: 0 is bounded, 1 a random walk; bounded: within {MARGIN:g} of 0."
-    return Table("State norms", names, lines, frozenset({"adjusted p"}), [note], ("values", "adjusted p"))
+    notes = [
+        f"growth exponent: 0 is bounded, 1 a random walk; bounded: within {MARGIN:g} of 0. level: of a real "
+        "coordinate; exact: of all white inputs, by formula, else of the inputs that were drawn.",
+    ]
+    return Table("State norms", names, lines, frozenset({"adjusted p"}), notes, ("values", "adjusted p"))
 
 
 def _chart(rows: Sequence[Row]) -> Chart | None:
     points = [
-        {"layer": row.layer, "place": f"{row.task} {row.framework}", "length": t, "value": value}
+        {"layer": row.layer, "place": f"{drive_of(row)} {row.framework}", "length": t, "value": value}
         for row in {
-            (row.layer, row.task, row.framework): row for row in reversed(rows) if named(row) == row.layer
+            (row.layer, drive_of(row), row.framework): row for row in reversed(rows) if named(row) == row.layer
         }.values()
         for t, value in zip(row.detail["times"], squares(row.detail["blocks"][-1]), strict=True)
         if value
@@ -198,7 +202,7 @@ def _chart(rows: Sequence[Row]) -> Chart | None:
 NORMS = Question(
     id="Q6",
     text="Does the norm of the LRU's state explode?",
-    needs="rows of `rotbench study norms`, two seeds or more",
+    needs="rows of `rotbench study norms`, two seeds or more, with white and with constant inputs",
     statistic="exponent of the mean square of a real coordinate over the last decade of time, mean over seeds, by "
     "Student's t; the level reached beside that of the other layers",
     rule=f"of lru with its own gamma, driven by itself. yes: the exponent lies above {MARGIN:g} with white and with "

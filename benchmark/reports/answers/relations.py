@@ -1,7 +1,9 @@
 """Q8: what is left between LRU and RotRNN, and Q10: whether a rotation's period can be set and found."""
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from benchmark.metrics.paired import sign_flips
 from benchmark.reports import numbers as n
@@ -11,19 +13,20 @@ from benchmark.reports.answers.layers import Results
 from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.places import place
 from benchmark.reports.answers.record import Answer, Case, Question
+from benchmark.reports.answers.seeds import more_seeds
 from benchmark.reports.answers.studied import studied
-from benchmark.reports.answers.words import by_sides, summary, too_few, verdict_of
+from benchmark.reports.answers.telling import told
+from benchmark.reports.answers.words import verdict_of
+from benchmark.reports.evidence import machine, state_words
 from benchmark.reports.recipes import words
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
+from benchmark.studies.equivalence import BOUND
 from benchmark.studies.names import study_of
 
 OURS = "rotrnn"
-BOUND = 1e-12
-"""The largest relative error of a conversion in float64 that counts as rounding."""
-
 EQUIVALENCE = "rotbench study equivalence"
-PERIOD = "rotbench study period --seeds 0:10"
+PERIOD = "rotbench study period --seeds 0:12"
 
 
 def _equivalence(question: Question, case: Case) -> Answer:
@@ -44,7 +47,6 @@ def _equivalence(question: Question, case: Case) -> Answer:
         ],
         rows,
         table=_errors_table(errors),
-        again=[f"{EQUIVALENCE} --again"],
         caveats=["Equal functions need not train alike: Q5, Q6 and Q9 look at what the parametrisation changes."],
     )
 
@@ -81,10 +83,16 @@ def _alike(rows: Iterable[Row]) -> list[list[Row]]:
     """Rows of period that differ in their seeds alone."""
     found: dict[str, list[Row]] = {}
     for row in studied(rows, "period"):
-        recipe = row.recipe.model_dump_json() if row.recipe else ""
-        own = (row.layer, row.task, row.framework, row.device, row.d_model, row.d_state)
-        found.setdefault(words({"own": own, "options": row.options, "recipe": recipe}), []).append(row)
+        found.setdefault(words(_setting(row)), []).append(row)
     return list(found.values())
+
+
+def _setting(row: Row) -> dict[str, Any]:
+    """What rows that are taken together agree in."""
+    names = ("layer", "task", "framework", "device", "threads", "d_model", "d_state", "options")
+    found = {name: getattr(row, name) for name in names} | machine(row)
+    recipe = row.recipe.model_dump(mode="json") if row.recipe else None
+    return {name: words(value) for name, value in found.items()} | {"recipe": words(recipe)}
 
 
 def _of_period(rows: Sequence[Row]) -> list[Contrast]:
@@ -100,20 +108,21 @@ def _of_period(rows: Sequence[Row]) -> list[Contrast]:
     angle = first.detail["angle"]
     figures = (
         f"error of the angle read out {n.significant(before)} radians before and {n.significant(after)} after "
-        f"training, truth {n.significant(angle)}"
+        f"training, truth {n.significant(angle)} radians a step"
     )
     return [_contrast(rows, "radians", f"the angle of {first.layer}", "the truth", gains, figures)]
 
 
 def _contrast(rows: Sequence[Row], unit: str, ours: str, theirs: str, gains: Sequence[float], figures: str) -> Contrast:
     first = rows[0]
-    setting = {"framework": first.framework, "device": first.device, "task": first.task, "d_state": first.d_state}
+    where = place({name: getattr(first, name) for name in ("framework", "device", "threads")})
+    period = f"period {2 * math.pi / first.detail['angle']:.4g} steps"
     return Contrast(
         family="score",
         unit="mse" if unit == "mse" else "radians",
         ours=ours,
         theirs=theirs,
-        place=(*place({name: setting[name] for name in ("framework", "device")}), f"d_state {first.d_state}"),
+        place=(*where, period, f"d_model {first.d_model}", state_words(first)),
         estimate=sign_flips(gains),
         margin=0.0,
         figures=figures,
@@ -121,7 +130,7 @@ def _contrast(rows: Sequence[Row], unit: str, ours: str, theirs: str, gains: Seq
         basis="sign flips",
         our_rows=tuple(rows),
         their_rows=(),
-        setting=setting,
+        setting=_setting(first),
     )
 
 
@@ -129,18 +138,16 @@ def _period(question: Question, case: Case) -> Answer:
     if not case.decided:
         return not_measured(question, "recovery of a known period", PERIOD, endings(case.rows, ("study",)))
     turning = [decision for decision in case.decided if OURS in decision.contrast.ours]
-    short = too_few(case.decided)
     held = any("held" in decision.contrast.ours for decision in turning)
     learned = any("held" not in decision.contrast.ours for decision in turning)
     return answer(
         question,
         verdict_of(turning, "more"),
-        list(map(summary, by_sides(case.decided))),
+        told(case.decided),
         [row for decision in case.decided for row in decision.contrast.rows],
         table=decision_table("Recovery of a known period", case.decided),
-        again=[f"{PERIOD} --again"],
         missing=[
-            *([f"{short}: run `{PERIOD}`"] if short else []),
+            *more_seeds(case.decided, PERIOD),
             *([] if held else [f"{OURS} with its angles held: run `{PERIOD}`"]),
             *([] if learned else [f"{OURS} with learned angles: run `{PERIOD}`"]),
         ],

@@ -6,19 +6,22 @@ from typing import Any
 
 from benchmark.metrics.paired import sign_flips
 from benchmark.reports import numbers as n
-from benchmark.reports.answers.contrasts import Contrast
+from benchmark.reports.answers.contrasts import Contrast, Decision
 from benchmark.reports.answers.differences import decision_table
 from benchmark.reports.answers.layers import Results, attention_of, trained
 from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.places import place
 from benchmark.reports.answers.record import Answer, Case, Question
+from benchmark.reports.answers.seeds import more_seeds
+from benchmark.reports.answers.telling import told
 from benchmark.reports.answers.variants import defaults, option
-from benchmark.reports.answers.words import by_sides, summary, too_few, verdict_of
+from benchmark.reports.answers.words import verdict_of
 from benchmark.reports.evidence import Group, groups
+from benchmark.reports.recipes import own_recipe
 from benchmark.store.row import Row
 
 OURS = "rotrnn"
-COMMAND = "rotbench study initialisation --seeds 0:10"
+COMMAND = "rotbench study initialisation --seeds 0:12"
 RANGES = ("gamma_min", "gamma_max", "r_min", "r_max", "dt_min", "dt_max", "max_phase", "gamma_init", "A_init", "C_init")
 """Options that decide between which bounds, or how, initial values are drawn."""
 ABLATED = ("normalizer", "mixing", "gamma")
@@ -75,11 +78,11 @@ def _spread(group: Group, ours: Grid, theirs: Grid, other: str) -> Contrast | No
         unit="spread",
         ours=OURS,
         theirs=other,
-        place=place(group.setting),
+        place=place(group.setting, own_recipe(next(iter(theirs[seeds[0]].values())))),
         estimate=sign_flips([b - a for a, b in zip(*spreads, strict=True)]),
         margin=0.0,
         figures=f"sd over {len(ours[seeds[0]])} ranges: {OURS} {texts[0]}, {other} {texts[1]}",
-        size=f"{len(seeds)} pairs of seeds",
+        size=f"{n.counted(len(seeds), 'pair')} of seeds",
         basis="sign flips",
         our_rows=tuple(row for seed in seeds for row in ours[seed].values()),
         their_rows=tuple(row for seed in seeds for row in theirs[seed].values()),
@@ -96,16 +99,15 @@ def _answer(question: Question, case: Case) -> Answer:
     if not case.decided:
         return not_measured(question, "trainings over ranges and seeds", COMMAND, endings(case.rows, ("train",)))
     rows = [row for decision in case.decided for row in decision.contrast.rows]
-    short = too_few(case.decided)
     states = {(row.layer, row.real_state_size) for row in rows}
     unequal = len({state for _, state in states}) > 1
     return answer(
         question,
         verdict_of(case.decided, "more"),
-        [*map(summary, by_sides(case.decided)), *_over_seeds(rows), *_diverged(case.rows)],
+        [*told(case.decided), *_over_seeds(case.decided), *_diverged(case.rows)],
         rows,
         table=decision_table("Spread over initial ranges", case.decided),
-        missing=[f"{short}: run `{COMMAND}`"] if short else [],
+        missing=more_seeds(case.decided, COMMAND),
         caveats=[
             "How far two ranges lie apart is a choice: a spread over ranges is of those that were tried.",
             *([f"State sizes differ: {', '.join(f'{a} {n.count(b)}' for a, b in sorted(states, key=str))}."] * unequal),
@@ -114,22 +116,20 @@ def _answer(question: Question, case: Case) -> Answer:
     )
 
 
-def _over_seeds(rows: Sequence[Row]) -> list[str]:
-    """Spread over seeds, mean of the ranges', by layer; without a verdict."""
-    found: dict[tuple[str, ...], dict[str, list[Row]]] = {}
-    for row in {row.cell_id: row for row in rows}.values():
-        where = (row.layer, row.task or "", row.framework)
-        found.setdefault(where, {}).setdefault(_range(row), []).append(row)
-    said = []
-    for (layer, task, framework), by_range in found.items():
-        spreads = [_sd(members) for members in by_range.values() if len(members) > 1]
-        if spreads:
-            seeds = max(len(members) for members in by_range.values())
-            value = f"{100 * statistics.fmean(spreads):.2f} points"
-            said.append(
-                f"{layer} on {task} in {framework}: sd {value} over {seeds} seeds, mean of {len(spreads)} ranges."
-            )
-    return said
+def _over_seeds(decisions: Sequence[Decision]) -> list[str]:
+    """Spread over seeds, mean of the ranges', by layer in each place; without a verdict."""
+    said: dict[str, None] = {}
+    for c in (decision.contrast for decision in decisions):
+        for name, rows in ((c.ours, c.our_rows), (c.theirs, c.their_rows)):
+            by_range: dict[str, list[Row]] = {}
+            for row in rows:
+                by_range.setdefault(_range(row), []).append(row)
+            spreads = [_sd(members) for members in by_range.values() if len(members) > 1]
+            if spreads:
+                value = f"{100 * statistics.fmean(spreads):.2f} points"
+                seeds = n.counted(max(map(len, by_range.values())), "seed")
+                said[f"{', '.join(c.place)}: {name}, sd over {seeds} {value}, mean of {len(spreads)} ranges."] = None
+    return list(said)
 
 
 def _diverged(rows: Sequence[Row]) -> list[str]:

@@ -1,13 +1,14 @@
 """Contrasts within a layer: one option against another, a model with attention against one without."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any, NamedTuple
 
+from benchmark.reports import numbers as n
 from benchmark.reports.answers.contrasts import Contrast
 from benchmark.reports.answers.layers import attention_of, contrast, trained
-from benchmark.reports.evidence import Pair, groups
+from benchmark.reports.evidence import Pair, groups, state_words
 from benchmark.reports.recipes import words
 from benchmark.spec import LAYERS
 from benchmark.store.row import Row
@@ -37,10 +38,12 @@ def option(row: Row, name: str) -> Any:
     return row.options.get(name, defaults(row.layer).get(name))
 
 
-def named(row: Row) -> str:
-    """The layer, with those of its options that are not its own."""
-    unusual = {name: value for name, value in row.options.items() if defaults(row.layer).get(name, value) != value}
-    words_ = ", ".join(f"{name} {value}" for name, value in unusual.items())
+def named(row: Row, always: Collection[str] = ()) -> str:
+    """The layer, with those of its options that are not its own, or that are told always."""
+    own = defaults(row.layer)
+    options = {name: option(row, name) for name in always if name in own} | row.options
+    told = {name: value for name, value in options.items() if name in always or own.get(name, value) != value}
+    words_ = ", ".join(f"{name} {value}" for name, value in told.items())
     return f"{row.layer} with {words_}" if words_ else row.layer
 
 
@@ -56,7 +59,8 @@ def option_contrasts(rows: Iterable[Row], variant: Variant) -> list[Contrast]:
             )
             if ours and theirs:
                 pair = Pair(group.setting, ours, theirs, "all but one option")
-                found.append(contrast(pair, "score", variant.name(variant.ours), variant.name(variant.theirs)))
+                sides = variant.name(variant.ours), variant.name(variant.theirs)
+                found.append(contrast(pair, "score", *sides, (state_words(ours[0]),)))
     return [entry for entry in found if entry is not None]
 
 
@@ -94,9 +98,10 @@ def _against_none(rows: Sequence[Row], setting: dict[str, Any]) -> list[Contrast
         ours = [row for row in rows if attention_of(row) == blocks]
         if theirs:
             pair, layer = Pair(setting, ours, theirs, "all but attention"), rows[0].layer
-            found.append(contrast(pair, "score", f"{layer} before attention", f"{layer} alone", _blocks(blocks)))
+            where = (*_blocks(blocks), state_words(ours[0]))
+            found.append(contrast(pair, "score", f"{layer} before attention", f"{layer} alone", where))
     return found
 
 
 def _blocks(count: int) -> tuple[str, ...]:
-    return (f"{count} attention block{'s' if count > 1 else ''}",)
+    return (n.counted(count, "attention block"),)
