@@ -66,7 +66,7 @@ def test_values(framework, sizes, reverse):
 
 @pytest.mark.parametrize("framework", INSTALLED)
 @pytest.mark.parametrize("bidirectional", [False, True])
-@pytest.mark.parametrize(("length", "width"), [(1, 1), (CHUNK + 1, 17), (2 * CHUNK, 16)])
+@pytest.mark.parametrize(("length", "width"), [(1, 1), (CHUNK + 1, 17)])
 def test_gradients_are_those_of_the_convolution(framework, length, width, bidirectional):
     spec = LAYERS["s4d"](d_model=width, d_state=6, bidirectional=bidirectional)
     rng = np.random.default_rng(0)

@@ -70,7 +70,7 @@ def _preset(task: str, layer: str, preset: str) -> Values:
         case "small":
             tables = small()
             if task not in tables:
-                raise unknown("task of preset small", task, tables)
+                raise unknown("task of preset small", task, [name for name in tables if name != "default"])
             found: Values = {}
             for table in (tables["default"], tables[task]):
                 found |= {name: value for name, value in table.items() if name not in LAYERS}
