@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from benchmark.commands import answer, claims, compare, limits, measure, report, signal, train
+from benchmark.commands import answer, claims, compare, gate, limits, measure, report, signal, train
 from benchmark.commands.data import data_app
 from benchmark.commands.history import history_app
 from benchmark.commands.instructions import instructions
@@ -63,26 +63,7 @@ def verify(
     leave(OK if all(check.passed for check in checks) else CHECK_FAILED)
 
 
-@app.command()
-def accuracy(
-    framework: Framework = ["all"],
-    seq_len: Annotated[Words, typer.Option("--seq-len", help="Lengths.")] = ["1024,16384,65536"],
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1.")] = "cpu",
-) -> None:
-    """Compare every scan in float32 with complex128 over lengths and moduli near 1; exit 1 if auto exceeds 2e-5."""
-    from benchmark.reports.accuracy import accuracy_table
-    from benchmark.sweeps import plan
-    from benchmark.sweeps.grid import numbers
-    from benchmark.verification.accuracy import accuracies
-
-    frameworks = plan.framework_names(framework)
-    plan.check_device(device, frameworks)
-    with Progress("scanning") as progress:
-        found = accuracies(frameworks, device, numbers("seq-len", seq_len), progress.advance)
-    show(accuracy_table(found))
-    leave(OK if all(entry.passed for entry in found) else CHECK_FAILED)
-
-
+app.command()(limits.accuracy)
 for command in (measure.speed, measure.memory, measure.sweep, measure.plan, measure.flops, measure.roofline):
     app.command()(command)
 for command in (limits.limits, limits.choice, limits.growth, limits.peers):
@@ -93,7 +74,7 @@ app.command()(train.evaluate)
 app.command()(claims.claims)
 app.command()(answer.answer)
 app.command()(compare.compare)
-app.command()(compare.gate)
+app.command()(gate.gate)
 app.command()(instructions)
 app.command()(signal.signal)
 app.command()(report.report)

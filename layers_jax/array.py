@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Complex, Float
 
-from benchmark.spec import UserError, unknown
+from benchmark.spec import Unsupported, UserError, unknown
 
 Array = jax.Array
 Params = dict[str, jax.Array]
@@ -83,9 +83,12 @@ def on_host(value: Any) -> np.ndarray | None:
 
 
 def device_kind(u: Any) -> str:
-    """Where the call will run: cpu, or the platform of a GPU."""
+    """Where the call will run: cpu, or the platform of a GPU. Raises Unsupported for a device of another kind."""
     placed = isinstance(u, jax.Array) and not isinstance(u, jax.core.Tracer)
-    return next(iter(u.devices())).platform if placed else jax.default_backend()
+    kind = next(iter(u.devices())).platform if placed else jax.default_backend()
+    if kind not in {"cpu", "gpu", "cuda"}:
+        raise Unsupported(f"layers run on cpu and cuda, not on {kind}: move inputs and parameters to one of these")
+    return kind
 
 
 def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[jax.Array]]:

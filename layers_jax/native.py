@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.extend.backend import backends
 from jaxtyping import Float
 
 from benchmark.spec import Unsupported, native
@@ -68,10 +69,29 @@ def threads() -> int:
 
 def scan(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool) -> PlanarStates:
     """All states, forwards or backwards in time, without a gradient."""
-    if jax.default_backend() != "cpu":
-        from layers_jax import pallas_kernels  # slow to import, and of use on a GPU only
+    return (_compiled_scan if only_cpu() else _scan_anywhere)(lam, z, state, reverse)
 
-        return pallas_kernels.scan(lam, z, state, reverse)
+
+def only_cpu() -> bool:
+    """Whether no call can run elsewhere. Where there is a GPU, only the lowering of a call knows where it will run."""
+    return set(backends()) == {"cpu"}
+
+
+@partial(jax.jit, static_argnames=("reverse",))
+def _scan_anywhere(lam: Any, z: Any, state: Any, reverse: bool) -> jax.Array:
+    from layers_jax import pallas_kernels  # slow to import, and of use on a GPU only
+    from layers_jax.scan import run  # which calls this module
+
+    cpu = partial(_compiled_scan, reverse=reverse)
+    if not _registered():
+        cpu = partial(run, reverse=reverse, algorithm="sequential")
+    states: jax.Array = lax.platform_dependent(
+        lam, z, state, cpu=cpu, default=partial(pallas_kernels.scan, reverse=reverse)
+    )
+    return states
+
+
+def _compiled_scan(lam: Any, z: Any, state: Any, reverse: bool) -> jax.Array:
     kinds = (jax.ShapeDtypeStruct(z.shape, z.dtype), jax.ShapeDtypeStruct(state.shape, z.dtype))
     aliases = {1: 0, 2: 1}  # the states may take the place of the inputs
     call = jax.ffi.ffi_call(
@@ -84,6 +104,18 @@ def scan(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool) -> Pla
 @partial(jax.custom_vjp, nondiff_argnums=(3,))
 def correlate(G: PlanarStates, x: PlanarStates, before: PlanarState, reverse: bool) -> Planar:
     """The sum over batch and time of G_t conj(x_{t-1}), ``before`` preceding the first x."""
+    return (_compiled_correlate if only_cpu() else _correlate_anywhere)(G, x, before, reverse)
+
+
+@partial(jax.jit, static_argnames=("reverse",))
+def _correlate_anywhere(G: Any, x: Any, before: Any, reverse: bool) -> jax.Array:
+    plain = partial(_plain_correlate, reverse=reverse)
+    cpu = partial(_compiled_correlate, reverse=reverse) if _registered() else plain
+    total: jax.Array = lax.platform_dependent(G, x, before, cpu=cpu, default=plain)
+    return total
+
+
+def _compiled_correlate(G: Any, x: Any, before: Any, reverse: bool) -> jax.Array:
     kind = jax.ShapeDtypeStruct(G.shape[-1:], G.dtype)
     call = jax.ffi.ffi_call(f"rotbench_correlate_{NAMES[G.dtype]}", kind, vmap_method="sequential")
     total: jax.Array = call(G, x, before, reverse=reverse, threads=threads())

@@ -4,7 +4,7 @@ The sequence is cut into chunks that are scanned side by side, each channel's co
 in registers. Chunks are first scanned from zero for their ends alone; the ends are carried from
 chunk to chunk; then every chunk is scanned from its true start, and only then are states written.
 
-Tests run it on a CPU with ``interpret=True``.
+Tests run it on a CPU with ``interpret=True``, and lower it for a GPU that they need not have.
 """
 
 from functools import partial
@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
+from jax.experimental.pallas import triton
 
 CHUNK = 64
 """Steps of a chunk: short enough for many programs, long enough that carrying is little of the work."""
@@ -84,6 +85,13 @@ def _call(lam: jax.Array, v: jax.Array, starts: jax.Array, *, block: int, interp
         grid=(chunks, wide // block),
         in_specs=[pl.BlockSpec((2, block), lambda _, n: (0, n)), states, edges],
         out_specs=edges if ends else states,
+        compiler_params=_triton(block),
         interpret=interpret,
     )(lam, v, starts)
     return made
+
+
+def _triton(block: int) -> Any:
+    """Parameters that choose Triton, with a warp for 32 channels; the newer Mosaic takes other kernels than ours."""
+    params = getattr(triton, "CompilerParams", None)  # jax before 0.7 knows Triton alone, and needs no choice
+    return params and params(num_warps=max(1, block // 32))

@@ -171,6 +171,9 @@ def _apply(
     spec: LayerSpec, params: Params, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
 ) -> tuple[Signal, Any]:
     """``apply`` on checked arrays; the state is None unless asked for."""
+    if u.shape[0] == 0:
+        state = jnp.zeros((0, *spec.state_shape), jnp.promote_types(params["D"].dtype, jnp.complex64))
+        return params["D"].astype(u.dtype) * u, state if return_state else None
     c = coefficients(spec, params)
     if lengths is not None:
         steps = jnp.arange(u.shape[1])

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from jaxtyping import Complex, Float
 
-from benchmark.spec import unknown
+from benchmark.spec import Unsupported, unknown
 
 Array = torch.Tensor
 Params = dict[str, torch.Tensor]
@@ -79,8 +79,11 @@ def on_host(value: Any) -> np.ndarray | None:
 
 
 def device_kind(u: Any) -> str:
-    """Where the call will run: cpu, or the platform of a GPU."""
-    return u.device.type if isinstance(u, torch.Tensor) else "cpu"
+    """Where the call will run: cpu, or the platform of a GPU. Raises Unsupported for a device of another kind."""
+    kind: str = u.device.type if isinstance(u, torch.Tensor) else "cpu"
+    if kind not in {"cpu", "cuda"}:
+        raise Unsupported(f"layers run on cpu and cuda, not on {kind}: move inputs and parameters to one of these")
+    return kind
 
 
 def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[torch.Tensor]]:
@@ -92,6 +95,7 @@ def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[torch.
     given = {name: asarray(value) for name, value in params.items()}
     dtype = torch.float32
     for value in (first, *rest, *given.values()):
+        device_kind(value)
         dtype = torch.promote_types(dtype, torch.float32 if is_half(value) else value.real.dtype)
     moved = {name: value.to(first.device, dtype) for name, value in given.items()}
     wide = torch.promote_types(dtype, torch.complex64)

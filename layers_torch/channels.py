@@ -14,7 +14,7 @@ from jaxtyping import Complex, Float
 from benchmark.spec import LayerSpec, Unsupported, native
 from benchmark.spec.algorithms import FEW_MODES
 from layers_torch.convolution import convolve, kernel
-from layers_torch.native import NAMES, available, check_available, gradients_again
+from layers_torch.native import NAMES, ReverseOnly, available, check_available, gradients_again
 
 Modes = Complex[torch.Tensor, "H M"]
 Signal = Float[torch.Tensor, "B L H"]
@@ -44,7 +44,7 @@ def planes(x: Modes) -> Float[torch.Tensor, "2 M H"]:
     return torch.stack([x.real.mT, x.imag.mT])
 
 
-class _Channels(torch.autograd.Function):
+class _Channels(ReverseOnly):
     """``run`` with its gradient, from the states before each chunk."""
 
     @staticmethod

@@ -13,7 +13,7 @@ from jaxtyping import Complex, Float, Int
 
 from benchmark.spec.algorithms import CHANNEL_CHUNK, chunks, fft_length
 from layers_torch.array import from_planar, planar, split
-from layers_torch.native import gradients_again
+from layers_torch.native import ReverseOnly, gradients_again
 from layers_torch.scan import planar_scan, powers
 
 GROUP_BYTES = 8 << 20
@@ -69,7 +69,7 @@ def _convolve(u: torch.Tensor, K: torch.Tensor) -> torch.Tensor:
     return _from_spectrum(_spectrum(u, n) * torch.fft.rfft(K, n), n, L)
 
 
-class _Convolve(torch.autograd.Function):
+class _Convolve(ReverseOnly):
     """``convolve`` some sequences at a time, keeping no spectrum for the backward pass, which computes them anew."""
 
     @staticmethod

@@ -28,7 +28,7 @@ NAMES = {torch.float32: "f32", torch.float64: "f64"}
 
 def available(device: str) -> bool:
     """Whether the compiled calls serve this kind of device, and nothing traces or transforms what would call them."""
-    if device not in {"cpu", "cuda"} or _transformed():
+    if device not in {"cpu", "cuda"} or transformed():
         return False
     return native.library() is not None if device == "cpu" else find_spec("triton") is not None
 
@@ -39,13 +39,13 @@ def check_available(device: str) -> None:
         raise Unsupported(f"algorithm fused runs on cpu and cuda, not on {device}; take associative")
     if device == "cuda" and find_spec("triton") is None:
         raise Unsupported("algorithm fused needs triton on cuda, which is not installed; take associative")
-    if _transformed():
+    if transformed():
         raise Unsupported("algorithm fused cannot be traced or transformed; take chunked")
     if device == "cpu" and native.library() is None:
         raise Unsupported(f"algorithm fused is not here: {native.build(native.SOURCE).reason}; take chunked")
 
 
-def _transformed() -> bool:
+def transformed() -> bool:
     """Whether torch.func or torch.compile looks at what is called."""
     return torch._C._are_functorch_transforms_active() or torch.compiler.is_compiling()
 
@@ -93,6 +93,15 @@ def correlate(
     total = torch.zeros(before.shape, dtype=torch.float64)
     _correlate(G.contiguous(), x.contiguous(), before.contiguous(), total, reverse)
     return total.sum(0).to(G.dtype)
+
+
+class ReverseOnly(torch.autograd.Function):
+    """A function that has a gradient, and no derivative in forward mode."""
+
+    @staticmethod
+    def jvp(*_: Any) -> Any:
+        """Refuse. Raises Unsupported."""
+        raise Unsupported("this algorithm has no forward-mode derivatives; take backward, autograd.grad or func.vjp")
 
 
 class Piece(NamedTuple):
@@ -171,7 +180,7 @@ def half(
     return made
 
 
-class _Half(torch.autograd.Function):
+class _Half(ReverseOnly):
     """``half`` with its gradient."""
 
     @staticmethod

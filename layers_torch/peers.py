@@ -70,6 +70,8 @@ def _accelerated_scan(module: Any, d_model: int, states: int) -> Any:
     )
 
     def run(u: torch.Tensor) -> torch.Tensor:
+        if u.shape[1] < 2:
+            raise Unsupported("accelerated-scan's reference scan takes two steps at least, got one")
         z = torch.complex(*(u @ W_in).mT.chunk(2, 1))
         x = module.scan(lam[:, None].expand(u.shape[0], -1, u.shape[1]).contiguous(), z.contiguous())
         return torch.cat([x.real, x.imag], 1).mT @ W_out

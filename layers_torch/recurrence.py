@@ -6,8 +6,6 @@ recurrence all features feed N states; in a per-channel one (S4D) each feature h
 Shapes: B batch, L time, H features, N complex states, M modes of a channel, P planar.
 """
 
-import functools
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -32,6 +30,7 @@ from layers_torch.array import (
     read_in,
     read_out,
 )
+from layers_torch.autocast import own_precision
 from layers_torch.scan import choose, planar_scan, zero_state
 
 Signal = Float[torch.Tensor, "B L H"]
@@ -57,23 +56,7 @@ def coefficients(spec: LayerSpec, params: Params) -> Coefficients:
     return layer.coefficients(spec, params)
 
 
-def _own_precision(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Under torch's autocast inputs of float32 take its dtype, and what else is coarse is decided here."""
-
-    @functools.wraps(call)
-    def outside(spec: LayerSpec, params: Any, u: Any, *rest: Any, **options: Any) -> Any:
-        kind = device_kind(u)
-        if not torch.is_autocast_enabled(kind):
-            return call(spec, params, u, *rest, **options)
-        with torch.autocast(kind, enabled=False):
-            u = asarray(u)
-            u = u.to(torch.get_autocast_dtype(kind)) if u.dtype == torch.float32 else u
-            return call(spec, params, u, *rest, **options)
-
-    return outside
-
-
-@_own_precision
+@own_precision
 def apply(
     spec: LayerSpec,
     params: Any,
@@ -112,7 +95,7 @@ def apply(
     return (y, last) if return_state else y
 
 
-@_own_precision
+@own_precision
 def step(spec: LayerSpec, params: Any, u: Any, state: Any = None) -> Any:
     """One time step, as in autoregressive decoding.
 
@@ -133,6 +116,7 @@ def step(spec: LayerSpec, params: Any, u: Any, state: Any = None) -> Any:
     return _step(spec, params if isinstance(params, Coefficients) else given, u, state)
 
 
+@own_precision
 def vjp(spec: LayerSpec, params: Any, u: Any, w: Any, *, algorithm: str = "auto", lengths: Any = None) -> Any:
     """Forward and backward: the outputs, and the gradients of sum(w * y).
 
@@ -187,6 +171,9 @@ def _apply(
     spec: LayerSpec, params: Params, u: Signal, state: Any, lengths: Any, algorithm: str, return_state: bool
 ) -> tuple[Signal, Any]:
     """``apply`` on checked arrays; the state is None unless asked for."""
+    if u.shape[0] == 0:
+        state = u.new_zeros((0, *spec.state_shape), dtype=torch.promote_types(params["D"].dtype, torch.complex64))
+        return params["D"].to(u.dtype) * u, state if return_state else None
     c = coefficients(spec, params)
     if lengths is not None:
         steps = torch.arange(u.shape[1], device=u.device)

@@ -72,6 +72,8 @@ def planar_scan(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool,
 
 def run(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool, algorithm: str) -> PlanarStates:
     """One algorithm, forwards or backwards in time, without a gradient."""
+    if 0 in z.shape:  # which FFTs and compiled code need not know
+        return z.clone()
     if algorithm == "fused":
         return native.scan(lam, z, state, reverse)
     if reverse:
@@ -79,7 +81,7 @@ def run(lam: Planar, z: PlanarStates, state: PlanarState, reverse: bool, algorit
     return ALGORITHMS[algorithm](lam, z, state)
 
 
-class _Scan(torch.autograd.Function):
+class _Scan(native.ReverseOnly):
     """The scan and its adjoint, in the form that torch.func can transform too."""
 
     generate_vmap_rule = True
@@ -96,7 +98,8 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, g: torch.Tensor) -> Any:
         lam, state, x = ctx.saved_tensors
-        return *adjoint(lam, state, x, g, ctx.reverse, ctx.algorithm), None, None
+        with torch.autocast(g.device.type, enabled=False):  # which would make sums over time coarse
+            return *adjoint(lam, state, x, g, ctx.reverse, ctx.algorithm), None, None
 
 
 def adjoint(

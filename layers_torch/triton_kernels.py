@@ -24,8 +24,9 @@ def _scan_kernel(
     z, lam, starts, out, L, N, K, T: tl.constexpr, BLOCK: tl.constexpr, REVERSE: tl.constexpr, ENDS: tl.constexpr
 ):  # fmt: skip
     """One chunk of one block of channels: its states from its start, or with ENDS its end from zero."""
-    b, k = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    n = tl.program_id(2) * BLOCK + tl.arange(0, BLOCK)
+    chunk = tl.program_id(0)  # of all sequences: only this axis of a grid may be longer than 65,535
+    b, k = (chunk // K).to(tl.int64), chunk % K
+    n = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     here = n < N
     a_r, a_i = tl.load(lam + n, here, 0.0), tl.load(lam + N + n, here, 0.0)
     edge = (b * K + k) * 2 * N + n
@@ -78,17 +79,19 @@ def scan(lam: torch.Tensor, z: torch.Tensor, state: torch.Tensor, reverse: bool)
     """
     from layers_torch.scan import powers  # which calls this module
 
+    if not z.numel():
+        return torch.empty_like(z)
     B, L, P = z.shape
     N, K = P // 2, triton.cdiv(L, CHUNK)
     block = min(BLOCK, triton.next_power_of_2(N))
     z, lam, x = z.contiguous(), lam.contiguous(), torch.empty_like(z, memory_format=torch.contiguous_format)
     starts = state.to(lam.dtype).reshape(B, 1, P).contiguous()
-    grid = (B, K, triton.cdiv(N, block))
+    grid = (B * K, triton.cdiv(N, block))
     if K > 1:
         ends, before = lam.new_empty(B, K, P), starts
         starts = torch.empty_like(ends)
         _scan_kernel[grid](z, lam, before, ends, L, N, K, CHUNK, block, reverse, True)
         decay = powers(lam, CHUNK + 1)[CHUNK].contiguous()
-        _carry_kernel[(B, grid[2])](ends, decay, before, starts, N, K, block)
+        _carry_kernel[(B, grid[1])](ends, decay, before, starts, N, K, block)
     _scan_kernel[grid](z, lam, starts, x, L, N, K, CHUNK, block, reverse, False)
     return x

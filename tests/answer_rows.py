@@ -96,3 +96,9 @@ def norms(layer, power, seed, inputs="white", task="", **changes):
     values = [t**power * (1 + 0.001 * seed) for t in times]
     detail = {"times": times, "blocks": [{"mean_square": values, **changes}]}
     return studied(layer, f"norms/{inputs}{task}", detail, seed)
+
+
+def period(layer, arm, before, after, score, seed, **more):
+    """A row of the study of a period, with the angle's error before and after training."""
+    ends = {"before": {"error": before} | more, "after": {"error": after} | more}
+    return studied(layer, f"period/{arm}", {"angle": 0.5, "test_score": score, "chance": 0.5, **ends}, seed)

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import typer
 from test_sweeps import cell
 
-from benchmark.commands import compare as commands
+from benchmark.commands.compare import compare
+from benchmark.commands.gate import gate
 from benchmark.console import ExitError
 from benchmark.spec.errors import UserError
 from benchmark.store import files
@@ -60,8 +61,8 @@ def stored(folder, *rows):
 def run(*words):
     """The commands as the tool runs them; returns the exit code, a known error is one line on stderr."""
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(commands.compare)
-    app.command()(commands.gate)
+    app.command()(compare)
+    app.command()(gate)
     try:
         return app([str(word) for word in words], standalone_mode=False) or 0
     except ExitError as error:

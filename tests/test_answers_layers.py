@@ -212,6 +212,15 @@ def test_flops_take_the_sizes_that_were_timed():
     assert "at d_model 64 and length 512" in said(one("Q1", rows))
 
 
+def test_a_layer_without_an_equal_state_has_no_part_in_the_verdict():
+    found = one("Q1", [timed("rotrnn", 512, [1, 1.1], d_state=128, real_state_size=128)])
+    assert "of s4d (state 256, NOT matched)" in said(found) and said(found).count("NOT matched") == 1
+    assert found.verdict == "no", "fewer FLOPs than s4d's of twice the state say nothing"
+    assert "s4d" not in {bar["layer"] for bar in found.chart["data"]["values"]}
+    states = {line[2]: line[4] for line in found.table.rows}
+    assert states["s4d"] == "256, NOT matched" and states["lru"] == "128"
+
+
 def step(layer, **changes):
     found = course("lra-listops", layer, "paper")
     fields = {"metric": "train-step", "task": "lra-listops", "layer": layer, "recipe": found.recipe, "options": {}}
@@ -318,6 +327,79 @@ def test_where_memory_ends():
     rows = [*scaling(1.0), timed("rotrnn", 16384, [1], median_ms=None, status="oom")]
     rows.append(timed("rotrnn", 32768, [1], median_ms=None, status="skipped_after_oom"))
     assert "fits up to length 8,192; memory does not suffice at 16,384" in said(one("Q7", rows))
+
+
+def on(device_name, length, status="ok", **changes):
+    """A row of RotRNN on a GPU, which one without a result does not know the name of."""
+    lost = {} if status == "ok" else {"median_ms": None, "process_medians_ms": None, "reason": "cuda"}
+    detail = {"device_name": device_name, "source_hash": "abc"} if device_name else {}
+    return timed("rotrnn", length, [length / 100] * 3, device="cuda", status=status, detail=detail, **(lost | changes))
+
+
+def ends(rows):
+    return [text for text in one("Q7", rows).sentences if "does not suffice" in text]
+
+
+def test_memory_ends_on_each_machine_by_itself():
+    lengths = (1024, 4096, 65536)
+    (text,) = ends([*(on("H200", length) for length in lengths), on("T4", 16384, "oom")])
+    assert "T4" in text and "H200" not in text and "rotrnn fits at no length measured" in text
+    (text,) = ends([*(on("T4", length) for length in (1024, 4096, 8192)), on(None, 16384, "oom")])
+    assert "T4" in text and "fits up to length 8,192; memory does not suffice at 16,384" in text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"options": {"bidirectional": True}}, {"threads": 7}, {"precision": "bf16"}, {"dtype": "float64"}, {"batch": 3}],
+)
+def test_memory_ends_in_each_setting_by_itself(changes):
+    lost = timed("rotrnn", 2048, [1.0], status="oom", median_ms=None, process_medians_ms=None, **changes)
+    (text,) = ends([*scaling(1.0), lost])
+    assert "fits at no length measured; memory does not suffice at 2,048" in text
+    assert str(next(iter(changes.values()))).strip("{}").split(": ")[-1] in text
+
+
+def of_two(**kinds):
+    """Two series of times that differ in one thing."""
+    ((name, values),) = kinds.items()
+    return [
+        timed("rotrnn", length, [length / 100 * (i + 1)] * 3, **{name: value})
+        for i, value in enumerate(values)
+        for length in (1024, 2048, 4096)
+    ]
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        {"real_state_size": (64, 256)},
+        {"options": ({}, {"bidirectional": True})},
+        {"environment": (MACHINE, MACHINE | {"cpu": "other"})},
+        {"d_model": (128, 64)},
+    ],
+)
+def test_a_line_of_the_chart_is_one_series(kinds):
+    rows = of_two(**kinds)
+    rows = [r.model_copy(update={"d_state": r.real_state_size}) for r in rows]
+    points = one("Q7", rows).chart["data"]["values"]
+    lines = {(p["layer"], p["place"]): [q["length"] for q in points if q["place"] == p["place"]] for p in points}
+    assert list(lines.values()) == [[1024, 2048, 4096]] * 2
+
+
+def test_series_of_unequal_lengths_on_two_machines_are_told_apart():
+    other = MACHINE | {"cpu": "other"}
+    rows = [*of_two(environment=(MACHINE, other)), timed("rotrnn", 512, [5.12] * 3, environment=other)]
+    assert len({p["place"] for p in one("Q7", rows).chart["data"]["values"]}) == 2
+
+
+def test_memory_of_two_sizes_is_two_sentences():
+    rows = [
+        timed("rotrnn", length, [1.0], metric="memory", real_state_size=state, d_state=state, rss_delta_bytes=length)
+        for state in (64, 256)
+        for length in (1024, 2048, 4096)
+    ]
+    found = [text.split(":")[0] for text in one("Q7", rows).sentences if "memory of rotrnn" in text]
+    assert len(found) == 2 and "state 64" in found[0] and "state 256" in found[1]
 
 
 def test_growth_of_memory():

@@ -1,7 +1,8 @@
 """Questions that studies answer, from rows with planted truths: Q5, Q6, Q8, Q9, Q10, Q11."""
 
 import numpy as np
-from answer_rows import DOWN, UP, norms, one, said, studied
+import pytest
+from answer_rows import DOWN, UP, norms, one, period, said, studied
 from result_rows import recipe, trained
 
 from benchmark.reports.answers.layers import score_contrasts
@@ -154,6 +155,23 @@ def test_norms_that_are_known_exactly_are_not_drawn():
     assert "mean square 2.00 (exact) at t = 1,024" in said(found)
 
 
+def test_a_line_of_the_chart_of_norms_is_one_contrast():
+    base = over_seeds("lru", 1.0)
+    other = [
+        r.model_copy(update={"cell_id": f"{r.cell_id}o", "environment": {"cpu": "other"}, "d_state": 2}) for r in base
+    ]
+    points = one("Q6", [*base, *other]).chart["data"]["values"]
+    lines = {p["place"] for p in points}
+    assert len(lines) == 4 and len(points) == 4 * 8
+    first = [p["value"] for p in points if p["place"] == points[0]["place"]]
+    assert first[-1] == pytest.approx(1024 * 1.001), "the mean over seeds"
+
+
+def test_norms_over_too_few_steps_are_said_to_be_short():
+    short = studied("lru", "norms/white", {"times": [1], "blocks": [{"mean_square": [1.0]}]})
+    assert "of more steps than those that were measured: run" in one("Q6", [short]).missing[0]
+
+
 def test_a_norm_that_falls_silent_has_no_exponent():
     row_ = studied("lru", "norms/digits", {"times": [1, 2], "blocks": [{"mean_square": [1.0, None]}]})
     assert one("Q6", [row_]).verdict == "not measured"
@@ -174,11 +192,6 @@ def test_equivalence():
     bad = studied("lru", "equivalence", {"errors": {"there, oracle": 1e-3}, "books": books}, seed=1)
     assert one("Q8", [good, bad]).verdict == "no"
     assert one("Q8", [good, bad]).table.rows == [["there, oracle", "1.0e-03", "DIFFERENT"]]
-
-
-def period(layer, arm, before, after, score, seed):
-    ends = {"before": {"error": before}, "after": {"error": after}}
-    return studied(layer, f"period/{arm}", {"angle": 0.5, "test_score": score, "chance": 0.5, **ends}, seed)
 
 
 def test_a_period_that_is_found_and_one_that_can_be_held():

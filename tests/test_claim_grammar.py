@@ -3,7 +3,7 @@
 import pytest
 from claim_words import claim, parsed
 
-from benchmark.reports.claim_grammar import Unclear
+from benchmark.reports.claim_grammar import Unclear, read
 from benchmark.reports.claim_scope import Scope
 from benchmark.reports.evidence import Subject
 from benchmark.reports.sentences import sentences
@@ -25,6 +25,9 @@ from benchmark.reports.sentences import sentences
         ("lru and s5 tie on listops", "same", ["lru", "s5"], "score", "same"),
         ("rotrnn scales linearly in time", "scales", ["rotrnn"], "time", "same"),
         ("s4d grows sub-linearly in memory with length", "scales", ["s4d"], "memory", "less"),
+        ("RotRNN has the best scores.", "extreme", ["rotrnn"], "score", "more"),
+        ("RotRNN achieves the highest test accuracy on digits", "extreme", ["rotrnn"], "score", "more"),
+        ("lru reaches a lower accuracy than s5 on digits", "compare", ["lru", "s5"], "score", "less"),
         ("The twins agree", "twins", [], "time", "same"),
         ("torch and jax agree on lru", "twins", ["lru"], "time", "same"),
     ],
@@ -81,12 +84,33 @@ def test_variants_and_factors():
         ("s5 outperforms everything", "no known form"),
         ("s5 is 0 times faster than lru", "a factor must be above 1"),
         ("s5 is 2 times better than lru", "a factor must be above 1, and of a time"),
+        (f"s5 is {'9' * 400} times faster than lru", "a factor must be above 1"),
+        (
+            "rotrnn[normaliser=none] beats lru on digits",
+            "not understood: no option normaliser of rotrnn; known: bidire",
+        ),
+        ("rotrnn[foo=1] beats rotrnn on digits", "not understood: no option foo of rotrnn"),
+        ("rotrnn[d_state=4] beats lru on digits", "not understood: no option d_state of rotrnn"),
+        ("rotrnn[normalizer=nonsense] is fastest", "unknown rotrnn normalizer 'nonsense'; known: stationary, exact"),
+        ("rotrnn[heads=x] is fastest", "rotrnn: heads must be a positive integer"),
+        ("rotrnn[heads=2,heads=4] is fastest", "option heads of rotrnn is named twice"),
+        ("rotrnn[none] is fastest", "no option none of rotrnn"),
+        ("the twins agree on lru[heads=2]", "no option heads of lru"),
+        ("s5 is faster than lru at seq-len 0", "lengths and sizes must lie between 1 and 2,147,483,647"),
+        (f"s5 is faster than lru above length {'9' * 5000}", "lengths and sizes must lie between 1"),
+        ("s5 is faster than lru with batch 0", "lengths and sizes must lie between 1"),
+        ("s5 is faster than lru from length 64 to 8", "no length lies between 64 and 8"),
     ],
 )
 def test_what_is_half_understood_is_not_judged(text, why):
     (found,) = parsed(text)
     assert isinstance(found, Unclear)
     assert why in found.why
+
+
+def test_layers_of_rows_alone_may_have_any_option():
+    (found,) = read(sentences("mamba[expand=2] is faster than s5"), ["mamba", "s5"], [])
+    assert found.subjects[0] == Subject("mamba", (("expand", 2),))
 
 
 def test_other_sentences_are_left_alone():

@@ -171,7 +171,12 @@ def test_twins():
     failed = timed("lru", 9, [1.0], framework="jax", status="failed", reason="gate: lru differs from the oracle")
     assert one("The twins agree on lru", [*rows, failed]).verdict == "contradicted"
     assert one("The twins agree on s5", rows).verdict == "not measured"
-    assert one("The twins agree", rows[:1]).command == "rotbench verify"
+    plain = one("The twins agree", rows[:1])
+    assert plain.why == "no layer has passed or failed the gate in both frameworks"
+    assert plain.command == "rotbench speed --layer all --framework torch,jax"
+    variant = one("The twins agree on lru[gamma=none] in float64", rows)
+    assert variant.why.startswith("lru[gamma=none] has not passed")
+    assert variant.command == "rotbench speed --layer lru --set gamma=none --dtype float64 --framework torch,jax"
 
 
 def test_what_did_not_end_well_is_named():
@@ -182,6 +187,50 @@ def test_what_did_not_end_well_is_named():
     assert (found.verdict, found.why) == ("supported", "the interval lies there; not in it: s4d at 65,536 oom")
     assert one("lru is faster than s4d", rows).why == "no result of lru for this"
     assert one("s5 is the fastest", rows[:1]).why == "no other layer was measured beside it"
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("lru is faster than s4d", "rotbench speed --layer lru,s4d"),
+        ("lru is faster than s4d above length 4096", "rotbench speed --layer lru,s4d --seq-len 8192,16384,32768"),
+        ("lru is faster than s4d up to length 3000", "rotbench speed --layer lru,s4d --seq-len 512,1024,2048"),
+        ("lru is faster than s4d from length 5 to 7", "rotbench speed --layer lru,s4d --seq-len 5"),
+        (
+            "s4d[a_init=legs] is the fastest in decoding",
+            "rotbench speed --layer all --set s4d.A_init=legs --direction step",
+        ),
+        (
+            "lru scales linearly in memory",
+            "rotbench memory --layer lru --seq-len 1024,2048,4096,8192,16384 --replicates 3",
+        ),
+        (
+            "rotrnn[normalizer=none] beats lru[gamma=none] on digits in jax",
+            "rotbench train digits --layer rotrnn,lru --set rotrnn.normalizer=none --set lru.gamma=none --seeds 0:10 "
+            "--framework jax",
+        ),
+        (
+            "rotrnn[normalizer=none] beats rotrnn on digits",
+            "rotbench train digits --layer rotrnn --set normalizer=none --seeds 0:10; "
+            "rotbench train digits --layer rotrnn --seeds 0:10",
+        ),
+        (
+            "rotrnn is best on digits and listops, on stand-in data",
+            "rotbench train digits --layer all --seeds 0:10 --data stand-in; "
+            "rotbench train lra-listops --layer all --seeds 0:10 --data stand-in",
+        ),
+    ],
+)
+def test_the_command_measures_what_the_claim_names(text, command):
+    assert one(text, []).command == command
+
+
+def test_a_variant_that_was_not_measured_is_named():
+    text = "rotrnn[normalizer=none] beats rotrnn on digits"
+    plain, variant = (trained("rotrnn", [0.9] * 8, options={"normalizer": word}) for word in ("stationary", "none"))
+    assert one(text, plain).why == "no result of rotrnn[normalizer=none] for this"
+    assert one(text, variant).why == "no result of rotrnn for this", "never a variant beside itself"
+    assert one(text, [*plain, *variant]).verdict == "undecided"
 
 
 def test_the_last_row_of_a_cell_counts():
@@ -309,6 +358,8 @@ def test_a_file_that_cannot_be_read(tmp_path):
     for name, why in (("none.md", "No such file"), ("odd.md", "not UTF-8"), (".", "Is a directory")):
         with pytest.raises(UserError, match=why):
             command(tmp_path / name, [tmp_path])
+    with pytest.raises(UserError, match=r"none\.md"):
+        command(tmp_path / "none.md", [tmp_path / "no results either"])
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from benchmark.regress.conditions import check_allowed
 from benchmark.regress.pairing import Pair, pair
 from benchmark.regress.quantities import QUANTITIES, quantities, worsening
 from benchmark.regress.sources import NothingToCompareError, read_source
-from benchmark.regress.verdicts import Change, changes, judge, mean_change
-from benchmark.reports.compare import comparison_tables, effect_text, interval_text, level_text, pairing_lines
+from benchmark.regress.verdicts import Change, changes, judge, lacking, mean_change
+from benchmark.reports.compare import comparison_tables, effect_text, interval_text, level_text
+from benchmark.reports.pairing import pairing_lines
 from benchmark.spec.errors import UserError
 from benchmark.store import files
 
@@ -85,6 +86,29 @@ def test_nothing_is_compared_of_which_a_side_knows_nothing():
     assert worsening(QUANTITIES["energy_j"], [measured()], [measured()]) is None
     assert worsening(QUANTITIES["rss_delta_bytes"], *(with_values("after", rss_delta_bytes=v) for v in (0, 5))) is None
     assert worsening(QUANTITIES["accuracy"], trained([0.5]), trained([0.5], measure="mse")) is None
+
+
+def test_a_count_may_rise_from_0_and_fall_to_it():
+    none, some = (with_values("after", xla_temp_bytes=v) for v in (0, 5))
+    rise, fall, still = (change("xla_temp_bytes", *sides) for sides in ((none, some), (some, none), (none, none)))
+    assert [entry.worsening.value for entry in (rise, fall, still)] == [math.inf, -math.inf, 0]
+    assert [judge([entry])[0].verdict for entry in (rise, fall, still)] == ["larger", "smaller", "same"]
+    assert rise.levels == pytest.approx((0, 5))
+    assert mean_change([rise, still]).value == 0
+    (table,) = comparison_tables(judge([rise]))
+    assert "from 0" in table.rows[0] and "exact" in table.rows[0]
+    assert effect_text(fall.quantity, fall.effect.median) == "x0"
+
+
+def test_a_metric_that_one_side_lacks_is_known():
+    joules = measured(NOISE, values={"energy_j": 1.0})
+    chosen = quantities(["ms", "energy_j", "accuracy"])
+    for before, after, side in ((joules, measured(NOISE), "after"), (measured(NOISE), joules, "before")):
+        (found,) = lacking([Pair([before], [after])], chosen)
+        assert (found.quantity.name, found.side) == ("energy_j", side)
+    other = [row.model_copy(update={"seed": 9}) for row in trained([0.5])]
+    assert lacking([Pair(trained([0.5]), other)], chosen)[0].side == "common"
+    assert lacking([Pair([joules], [joules])], chosen) == []
 
 
 def test_metrics_by_name():
@@ -309,6 +333,7 @@ def test_a_damaged_file_of_a_ref_is_named(repository):
         ("[]", "no row is there"),
         ("{}", "it must be a list of rows"),
         ('[{"layer": "lru"}]', "row 1 cannot be read: metric field required"),
+        ("[" * 200_000, "it is nested too deeply"),
     ],
 )
 def test_json_without_rows_has_its_own_words(text, why, tmp_path):
@@ -316,6 +341,41 @@ def test_json_without_rows_has_its_own_words(text, why, tmp_path):
     with pytest.raises(NothingToCompareError, match=why) as caught:
         read_source(str(tmp_path / "x.json"), tmp_path)
     assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("columns", "environment", "fault"),
+    [
+        ({"process_medians_ms": [1.0, math.nan]}, {}, "process_medians_ms must be finite and above 0, got nan"),
+        ({"median_ms": 0.0}, {}, "median_ms must be finite and above 0, got 0"),
+        ({"energy_j": math.inf}, {}, "energy_j must be finite and not below 0, got inf"),
+        ({"xla_temp_bytes": -1}, {}, "xla_temp_bytes must be finite and not below 0, got -1"),
+        ({"detail": {"history": {"test_score": "x"}}}, {}, "detail.history.test_score must be a finite number"),
+        ({}, {"versions": ["x"]}, r"environment.versions must be a table, got \['x'\]"),
+        ({}, {"plan": 5}, "environment.plan must be a table, got 5"),
+        ({}, {"commit": 7}, "environment.commit must be text, got 7"),
+        ({}, {"cpus": 10**400}, "environment.cpus must be a number above 0"),
+    ],
+)
+def test_a_row_that_nobody_can_have_measured_is_no_row(columns, environment, fault, tmp_path):
+    row = json.loads(measured(environment=environment).model_dump_json(exclude_none=True)) | columns
+    (tmp_path / "x.json").write_text(json.dumps([row]))
+    with pytest.raises(NothingToCompareError, match=fault):
+        read_source(str(tmp_path / "x.json"), tmp_path)
+
+
+def test_an_unsound_row_of_a_folder_is_named_and_the_others_are_read(tmp_path):
+    wrong = measured([math.inf, 1.0], seq_len=16)
+    found = read_source(str(stored(tmp_path / "runs", measured(), wrong)), tmp_path)
+    assert found.rows == [measured()]
+    ((place, why),) = found.bad
+    assert place.endswith(f"cell {wrong.cell_id[:8]}") and why == "median_ms must be finite and above 0, got inf"
+
+
+def test_what_git_refuses_is_one_line(repository):
+    with pytest.raises(UserError, match=r"^git ls-tree: fatal: .*outside repository") as caught:
+        read_source("HEAD:/abs", repository)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("word", ["nowhere", "", "-q", "nowhere@abc", ":x", "no:thing"])

@@ -69,6 +69,14 @@ def test_ci_runs_the_readmes_test_command():
     assert "make test" in COMMANDS
 
 
+def test_a_ci_job_runs_the_slow_tests_of_reports_as_contributors_do():
+    """All files of the command are there, and among them the one that skips itself without a Chromium."""
+    (command,) = re.findall(r"python -m pytest -n 0 -m full [^`\n]*", (ROOT / "CONTRIBUTING.md").read_text())
+    assert f"run: {command}\n" in (ROOT / ".github/workflows/tests.yml").read_text()
+    named = re.findall(r"tests/\S+", command)
+    assert "tests/test_html.py" in named and all("mark.full" in (ROOT / name).read_text() for name in named)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("rotbench")])
 def test_commands_in_the_readme_run(command, tmp_path_factory):

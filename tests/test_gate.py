@@ -2,9 +2,13 @@
 
 import json
 import math
+import os
 import re
+import signal
+import subprocess
 import xml.etree.ElementTree as ET
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import gate_on_real_code
@@ -15,10 +19,13 @@ import scipy.stats as st
 from frameworks import INSTALLED
 from regress_rows import COMMIT, measured, run, stored, trained
 
+from benchmark.metrics.environment import git_state
 from benchmark.metrics.inference import log_ratio
 from benchmark.regress import decision
 from benchmark.regress.builds import Builds, command
 from benchmark.regress.decision import LOOKS, paired, regressions, suspicious
+from benchmark.regress.ending import unwinding
+from benchmark.regress.freshness import stale
 from benchmark.regress.gating import gate
 from benchmark.regress.pairing import pair
 from benchmark.regress.quantities import QUANTITIES, quantities
@@ -214,8 +221,47 @@ def test_a_failure_while_measuring_again_is_told():
     again = Again(n1=math.nan)
     again.refusal = lambda change: "it crashed" if again.measured else None
     found = decided((NOISE, times(1.3)), again=again)
-    assert verdicts(found) == {1: "can't tell"}
-    assert found.gated[0].note == "measuring again failed: it crashed"
+    assert verdicts(found) == {1: "regression"}
+    assert found.gated[0].note == "measuring again failed, so the sources decide: it crashed"
+    assert found.gated[0].pairs == 0
+
+
+def test_a_failure_halves_the_level_of_what_is_measured_again():
+    """A cell that the first look finds at the whole level only, beside one as before and one that fails."""
+    p = 0.05 * LOOKS[0].level / 2 * 0.75  # Holm doubles it
+    mean, cells = 0.01 / math.sqrt(5) * st.t.isf(p, 5), ((NOISE, times(1.3)),) * 2  # six pairs of spread 0.01
+    again = Again(n1=mean)
+    whole = decided(*cells, again=again, fail_on=0.02)
+    assert verdicts(whole) == {1: "regression", 2: "ok"}
+    assert len(again.measured) == 2
+    again = Again(n1=mean, n2=math.nan)
+    again.refusal = lambda change: "it crashed" if change.row.seq_len == 2 and again.measured else None
+    half = decided(*cells, again=again, fail_on=0.02)
+    assert {entry.change.row.seq_len: entry.pairs for entry in half.gated} == {1: LOOKS[1].pairs, 2: 0}
+    assert again.measured == [1, 2, 1]  # what was measured is kept
+
+
+class Timed(Again):
+    """Has time for so many looks."""
+
+    def __init__(self, looks, **means):
+        super().__init__(**means)
+        self.looks = looks
+
+    def worsening(self, found, pairs):
+        self.looks -= 1
+        return super().worsening(found, pairs) if self.looks >= 0 else None
+
+
+def test_where_the_time_is_up_the_last_finished_look_decides():
+    cells = (NOISE, times(1.3)), (NOISE, times(1.3))
+    once = decided(*cells, again=Timed(1, n1=0.2, n2=0.011), fail_on=0.021)
+    assert verdicts(once) == {1: "regression", 2: "can't tell"}
+    assert [entry.pairs for entry in once.gated] == [LOOKS[0].pairs] * 2
+    assert [entry.note for entry in once.gated] == ["", "the time for measuring again was up"]
+    never = decided(*cells, again=Timed(0))
+    assert verdicts(never) == {1: "regression", 2: "regression"}
+    assert never.gated[0].note == "measuring again failed, so the sources decide: the time for it was up"
 
 
 def memory(side, size):
@@ -243,10 +289,12 @@ def test_accuracy_fails_by_points_over_seeds():
 
 def test_a_cell_without_its_result_fails():
     gone = measured(None, values={"status": "crashed", "reason": "by SIGSEGV\x00", "detail": {}})
-    found = gated([measured(side="before")], [gone])
+    before, other = measured(side="before"), measured(seq_len=99)
+    found = gated([before], [gone, other])
     assert found.failed
     assert verdict_line(found) == "gate: FAILED, 1 cells have no result any more"
     (case,) = ET.fromstring(to_junit(found)).findall("testcase")
+    assert gated([before], [gone]).outcome == "nothing measured"
     assert case.find("failure").get("message") == "crashed: by SIGSEGV "
 
 
@@ -283,6 +331,7 @@ EXPECTED = {"until": "2026-06-01", "reason": "float32 states", "layer": "lru", "
         ({"until": "2026-05-31"}, "regression", "expected until 2026-05-31 only: float32 states"),
         ({"at_most": "30%"}, "regression", "worse than the 30% expected: float32 states"),
         ({"at_most": "60%"}, "expected", "expected until 2026-06-01: float32 states"),
+        ({"at_most": "150%"}, "expected", "expected until 2026-06-01: float32 states"),
         ({"layer": "s5"}, "regression", ""),
         ({"metric": "energy_j"}, "regression", ""),
         ({"cell": "0000"}, "regression", ""),
@@ -291,6 +340,31 @@ EXPECTED = {"until": "2026-06-01", "reason": "float32 states", "layer": "lru", "
 def test_an_expected_regression_passes_until_its_day_up_to_its_size(changed, verdict, note):
     (entry,) = decided((NOISE, times(1.5)), expect_regression=[EXPECTED | changed]).gated
     assert (entry.verdict, entry.note) == (verdict, note)
+
+
+def test_one_expectation_that_holds_is_enough():
+    expired = EXPECTED | {"until": "2020-01-01", "reason": "old"}
+    (entry,) = decided((NOISE, times(1.5)), expect_regression=[expired, EXPECTED]).gated
+    assert (entry.verdict, entry.expectation.reason) == ("expected", "float32 states")
+
+
+@pytest.mark.parametrize(("changed", "verdict"), [({}, "expected"), ({"at_most": "60%"}, "can't tell")])
+def test_what_is_expected_and_cannot_be_told_passes_if_any_size_is_expected(changed, verdict):
+    found = decided((NOISE, (0.5, 1.5, 4.0)), strict=True, expect_regression=[EXPECTED | changed])
+    assert found.gated[0].verdict == verdict
+    assert found.failed == (verdict == "can't tell")
+
+
+def test_the_longest_beginning_of_an_id_holds():
+    row = measured()
+    settings = GateSettings.model_validate({"cells": {row.cell_id[:1]: "80%", row.cell_id[:6]: "1%"}})
+    assert settings.threshold(row, QUANTITIES["ms"]) == 0.01
+
+
+def test_beginnings_that_no_cell_has_are_told():
+    found = decided((NOISE, NOISE), cells={"zzzz": 0.1, measured(seq_len=1).cell_id[:4]: 0.1})
+    assert found.notes == ("zzzz in [gate] is the beginning of no cell here.",)
+    assert found.notes[0] in to_summary(found)
 
 
 def config(folder, text):
@@ -310,7 +384,14 @@ def test_settings_come_from_the_file_under_the_command_lines(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("fail_on = 5", r"fail_on in \[gate\] of .*: input should be less than 1, got 5"),
+        ("fail_on = 5", r'fail_on in \[gate\] of .*: must be less than 1, or a percentage such as "150%", got 5'),
+        ("fail_on = inf", r"fail_on in \[gate\] of .*: must be less than 1"),
+        ('alpha = "150%"', r"alpha in \[gate\] of .*: input should be less than 1"),
+        ("layers = {lur = 0.1}", r"unknown layer in \[gate\] 'lur'; known: rotrnn, lru"),
+        (
+            "[[gate.expect_regression]]\nreason = 'x'\nuntil = 2026-01-01\nframework = 'troch'",
+            "unknown framework in .* 'troch'",
+        ),
         ('fail_on = "much"', r'fail_on in \[gate\] of .*: must be a share such as "5%" or 0.05, got \'much\''),
         ("threshold = 0.1", "unknown setting threshold in .*; known: fail_on, alpha, metrics"),
         ("metrics = {speed = 0.1}", r"unknown metric in \[gate\] 'speed'; known: ms"),
@@ -380,10 +461,87 @@ def test_other_code_is_no_measurement(monkeypatch, tmp_path):
     other = measured(values={"detail": {"source_hash": "other"}})
     monkeypatch.setattr("benchmark.store.files.read", lambda sources: Loaded([other], []))
     monkeypatch.setattr(Builds, "_root", lambda self, change, side: tmp_path)
-    monkeypatch.setattr("subprocess.run", lambda *_, **__: type("Done", (), {"stderr": ""}))
+    monkeypatch.setattr("benchmark.regress.builds.told_by", lambda *_: (0, ""))
     with Builds(tmp_path, failures={}) as builds:
         assert np.isnan(builds.worsening([change], 3)).all()
-        assert "its code is not that of the rows" in builds.failures[change.row.cell_id]
+        assert "its code is not that of the rows" in builds.failures[change.row.cell_id, "ms"]
+
+
+def repository(folder, hook="exit 0"):
+    """A checkout with one commit, whose hook runs after each checkout; the commit."""
+    folder.mkdir()
+    git = partial(gate_on_real_code.git, folder)
+    git("init", "-q")
+    (folder / "cli.py").write_text("")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    path = folder / ".git/hooks/post-checkout"
+    path.write_text(f"#!/bin/sh\n{hook}\n")
+    path.chmod(0o755)
+    return git_state(folder)[0]
+
+
+def worktrees(folder):
+    return subprocess.run(["git", "worktree", "list"], cwd=folder, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_a_worktree_that_cannot_be_made_is_a_failure_and_leaves_nothing(tmp_path):
+    commit = repository(tmp_path / "here", "exit 1")
+    change = change_of(measured(side="before", environment={"commit": commit}), measured())
+    with Builds(tmp_path / "here") as builds:
+        assert builds.refusal(change) is None
+        assert "git worktree" in builds._value(change, "before")
+    assert len(worktrees(tmp_path / "here")) == 1
+
+
+def test_a_build_that_is_cancelled_takes_its_worktree_away(tmp_path):
+    commit = repository(tmp_path / "here")
+    change = change_of(measured(side="before", environment={"commit": commit}), measured())
+    builds = Builds(tmp_path / "here")
+
+    def cancelled():
+        with unwinding(), builds:
+            builds._root(change, "before")
+            assert len(worktrees(tmp_path / "here")) == 2
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(SystemExit) as ended:
+        cancelled()
+    assert ended.value.code == 143
+    assert len(worktrees(tmp_path / "here")) == 1
+    assert not builds.folder.exists()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_no_pair_is_begun_after_the_time(monkeypatch, tmp_path):
+    now = iter(range(100))
+    monkeypatch.setattr(Builds, "_value", lambda *_: 1.0)
+    with Builds(tmp_path, budget_s=4, clock=lambda: next(now)) as builds:
+        change = change_of(measured(side="before"), measured())
+        assert builds.worsening([change], 3).tolist() == [[0.0] * 3]
+        assert builds.worsening([change], 3) is None
+
+
+def test_a_failure_is_one_of_its_metric_alone(tmp_path):
+    row = {"values": {"energy_j": 1.0}}
+    both = pair([measured(side="before", **row)], [measured(**row)])
+    ms, energy = changes(both.pairs, quantities(["ms", "energy_j"]))
+    with Builds(tmp_path, failures={(ms.row.cell_id, "energy_j"): "no energy_j"}) as builds:
+        builds._knows = lambda commit: True
+        assert builds.refusal(ms) is None
+        assert builds.refusal(energy) == "no energy_j"
+
+
+def test_rows_of_another_commit_than_the_one_that_is_checked_out(tmp_path):
+    head = repository(tmp_path / "here")
+    here, elsewhere = measured(environment={"commit": head}), measured()
+    assert stale([here, measured(environment={"commit": None})], tmp_path / "here") is None
+    assert stale([elsewhere], tmp_path) is None
+    told = stale([here, elsewhere], tmp_path / "here")
+    assert (
+        told
+        == f"the rows of now are of commit bbbbbbbbbbbb, while {head[:12]} is checked out; measure that with --again"
+    )
 
 
 # What is said
@@ -435,14 +593,14 @@ def test_exit_codes(here, capsys):
     assert "gate: passed, 2 compared" in capsys.readouterr().out
     assert run("gate", "c", "--baseline", "a") == 1
     assert "gate: FAILED, 2 of 2 comparisons are regressions" in capsys.readouterr().out
-    assert run("gate", "c", "--baseline", "a", "--fail-on", "80%") == 0
+    assert run("gate", "c", "--baseline", "a", "--fail-on", "150%") == 0
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (["b"], 2, "gate needs --baseline"),
-        (["b", "--baseline", "a", "--fail-on", "5"], 2, "--fail-on: input should be less than 1, got '5'"),
+        (["b", "--baseline", "a", "--fail-on", "5"], 2, "--fail-on: must be less than 1, or a percentage"),
         (["b", "--baseline", "a", "--fail-on", "much"], 2, '--fail-on: must be a share such as "5%"'),
         (["b", "--baseline", "a", "--config", "no.toml"], 2, "no configuration at no.toml"),
         (["b", "--baseline", "a", "--metric", "x"], 2, "unknown metric 'x'"),
@@ -487,9 +645,60 @@ def test_cells_without_a_baseline_pass_unless_one_is_required(here, capsys):
     assert run("gate", "b", "--baseline", "a") == 0
     assert "without a baseline: speed torch lru forward length 32" in capsys.readouterr().out
     assert run("gate", "b", "--baseline", "a", "--require-baseline") == 3
-    assert "1 cells have no baseline" in capsys.readouterr().err
+    assert "--require-baseline: 1 cells or metrics" in capsys.readouterr().err
     stored(here / "c", measured(seq_len=32))
     assert run("gate", "c", "--baseline", "a", "--require-baseline") == 1  # a regression is one all the same
+
+
+def test_a_baseline_that_is_not_measured_now_is_missed_too(here, capsys):
+    stored(here / "one", measured(NOISE, seq_len=8))
+    assert run("gate", "one", "--baseline", "a") == 0
+    assert run("gate", "one", "--baseline", "a", "--require-baseline") == 3
+    assert "gate: INCOMPLETE, 1 compared, 1 cells or metrics not" in capsys.readouterr().out
+
+
+def test_a_metric_that_one_side_lacks_is_named(here, capsys):
+    stored(here / "joules", *(measured(NOISE, "before", seq_len=n, values={"energy_j": 1.0}) for n in (8, 16)))
+    assert run("gate", "b", "--baseline", "joules") == 0
+    assert "no energy_j in the newer source, so not compared: speed torch lru" in capsys.readouterr().out
+    assert run("gate", "b", "--baseline", "joules", "--require-baseline") == 3
+    capsys.readouterr()
+    assert run("compare", "joules", "b", "--json") == 0
+    assert {entry["side"] for entry in json.loads(capsys.readouterr().out)["lacking"]} == {"after"}
+
+
+def test_where_every_cell_failed_nothing_was_measured(here, capsys):
+    gone = {"status": "failed", "reason": "no torch", "detail": {}}
+    stored(here / "gone", *(measured(None, seq_len=n, values=gone) for n in (8, 16)))
+    assert run("gate", "gone", "--baseline", "a") == 3
+    assert capsys.readouterr().out.endswith("gate: nothing measured\n")
+
+
+def test_what_is_no_number_is_no_result(here, capsys):
+    rows = json.loads(json.dumps([measured().model_dump(mode="json", exclude_none=True)]))
+    rows[0]["process_medians_ms"] = [math.nan, math.inf, 0.9]
+    (here / "nan.json").write_text(json.dumps(rows))
+    assert run("gate", "nan.json", "--baseline", "a", "--strict") == 3
+    assert "process_medians_ms must be finite and above 0, got nan" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["nowhere", "--baseline", "a"], ["b", "--baseline", "cpu"]])
+def test_files_are_written_where_nothing_is_compared(words, here, capsys):
+    stored(here / "cpu", measured(side="before", environment={"cpu": "6502"}))
+    assert run("gate", *words, "--markdown", "s.md", "--junit", "j.xml", "--json") == 3
+    found = json.loads(capsys.readouterr().out)
+    assert (found["outcome"], found["failed"], found["comparisons"]) == ("nothing compared", False, [])
+    assert (here / "s.md").read_text().startswith("## rotbench gate: nothing compared\n")
+    suite = ET.parse(here / "j.xml").getroot()
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+
+
+def test_rows_of_another_commit_are_told_and_not_measured_again(here, capsys):
+    repository(here / "code")
+    assert run("gate", "b", "--baseline", "a", "--checkout", here / "code") == 0
+    assert "careful: the rows of now are of commit bbbbbbbbbbbb, while" in capsys.readouterr().out
+    assert run("gate", "b", "--baseline", "a", "--checkout", here / "code", "--rerun") == 3
+    assert "--rerun needs rows of the code that it measures" in capsys.readouterr().err
 
 
 def test_files_for_a_build_are_written(here, capsys):

@@ -197,6 +197,12 @@ def test_without_a_trunk_points_are_by_date_and_rows_without_commit_are_points()
     assert [point.name for point in series.points] == ["2026-01-02 00:00", sha(2)[:10], "2026-01-04 00:00"]
 
 
+def test_of_a_count_of_0_there_is_no_point():
+    rows = [measured(i, None, metric="memory", xla_temp_bytes=size) for i, size in enumerate((5, 0, 5))]
+    (series,) = history_of(rows, metrics=["xla_temp_bytes"]).series
+    assert series.values == pytest.approx([5, 5])
+
+
 def test_what_is_no_point_is_counted():
     rows = [measured(0, 1.0), measured(1, 1.0, {"dirty": True}), measured(2, None, status="oom")]
     found = history_of(rows)
@@ -532,6 +538,9 @@ def test_show_and_fail(history, tmp_path):
     assert json.loads(out)["series"][0]["steps"][0]["state"] == "open"
     _, err = history("show", "runs", "--cell", "ffff", cwd=tmp_path, check=3)
     assert "no series of a cell that begins with 'ffff'" in err
+    for least in ("-2", "nan", "1"):
+        _, err = history("show", "runs", "--least", least, cwd=tmp_path, check=2)
+        assert f"--least must lie in [0, 1), got {least}" in err
     _, err = history("show", "nowhere", cwd=tmp_path, check=3)
     assert "no results at 'nowhere'" in err
 
@@ -542,6 +551,7 @@ def test_show_and_fail(history, tmp_path):
         (("bisect", "HEAD~7", "HEAD"), 2, "bisect takes one cell"),
         (("bisect", "HEAD~7", "HEAD", "--", "train"), 2, "speed or memory"),
         (("bisect", "HEAD~99", "HEAD", "--", "speed"), 2, "must name a commit"),
+        (("bisect", "HEAD~1", "HEAD", "--least", "-2", "--", "speed"), 2, "--least must lie in [0, 1), got -2"),
         (("bisect", "HEAD~2", "HEAD", "--", "speed", "--device", "test-none"), 3, "it does not compile"),
         (("bisect", "HEAD~1", "HEAD", "--metric", "x", "--", "speed"), 2, "unknown metric 'x'"),
     ],

@@ -392,6 +392,7 @@ def test_largest_length():
     assert scaling.largest_length(endings) == (4096, 16384)
     assert scaling.largest_length([(8, "ok")]) == (8, None)
     assert scaling.largest_length([(8, "skipped_after_oom")]) == (None, 8)
+    assert scaling.largest_length([(4, "ok"), (8, "oom"), (8, "ok"), (16, "ok")]) == (4, 8), "it fits below alone"
 
 
 def test_the_interval_of_a_percentage_is_where_the_margin_puts_it():

@@ -1,6 +1,7 @@
 """Results as other tools write and read them."""
 
 import json
+import math
 import sys
 
 import pytest
@@ -26,6 +27,7 @@ def written(folder, value, name="file.json"):
     return path
 
 
+FORM = "pytest-benchmark"
 CELL = {"layer": "lru", "framework": "torch", "seq_len": 1024, "d_model": 8, "d_state": 4}
 
 
@@ -102,6 +104,10 @@ def test_version_2_5_of_a_row_that_names_itself(tmp_path):
         ({"params": CELL | {"options": [1]}}, "its options are no table"),
         ({"stats": {"median": 0}}, "it has no median"),
         ({"stats": None}, "it has no median"),
+        ({"stats": {"median": math.inf}}, "it has no median"),
+        ({"stats": {"median": 1e307}}, "median_ms must be finite and above 0"),
+        ({"params": CELL | {"layer": ["lru"]}}, "unknown layer ['lru']"),
+        ({"extra_info": {"rotbench": json.loads(measured(median_ms=-1.0).model_dump_json())}}, "median_ms must be"),
         ({"extra_info": {"rotbench": {"cell_id": "x"}}}, "metric: field required"),
     ],
 )
@@ -113,6 +119,16 @@ def test_what_is_no_row_is_named_and_the_rest_is_read(changes, why, tmp_path):
     assert name == "tests/test_it.py::test_lru[torch]"
     assert reason.startswith(why)
     assert other == "an entry"
+
+
+@pytest.mark.parametrize("data", [5, [0.1, math.nan], [0.1, "x"], None])
+def test_rounds_that_are_no_times_are_left_out(data, tmp_path):
+    odd = document((5, 3), [entry((5, 3), stats={"median": 0.1, "data": data})])
+    odd["commit_info"]["id"] = ["x"]
+    told = imported(written(tmp_path, document((5, 3), [entry((5, 3), stats={"median": 0.1, "data": data})])), FORM)
+    assert (told.rows[0].median_ms, told.rows[0].samples_ms) == (100, None)
+    with pytest.raises(NothingImportedError, match=r"environment.commit must be text, got \['x'\]"):
+        imported(written(tmp_path, odd), FORM)
 
 
 def test_there_and_back_by_pytest_benchmark(tmp_path):
@@ -203,6 +219,18 @@ def test_names_stay_the_same_from_run_to_run():
             "unknown figure 'joy'",
         ),
         (5, "it is no table"),
+        *(
+            (
+                {"name": "n", "value": value, "extra": f"rotbench {json.dumps(CELL | {'column': column})}"},
+                f"its value must be a finite number {words} 0",
+            )
+            for column, value, words in (
+                ("tokens_per_s", 0, "above"),
+                ("median_ms", "nan", "above"),
+                ("xla_temp_bytes", math.inf, "not below"),
+                ("xla_temp_bytes", -1, "not below"),
+            )
+        ),
     ],
 )
 def test_figures_that_are_no_rows(figure, why, tmp_path):
@@ -222,6 +250,7 @@ def test_figures_that_are_no_rows(figure, why, tmp_path):
         ('{"benchmarks": []}', "pytest-benchmark", 3, "holds no benchmark"),
         ("[]", "action-json", 3, "holds no figure"),
         ("{}", "action-json", 2, "must be a list"),
+        ("[" * 200_000, "action-json", 2, "nested too deeply"),
         ("{}", "junit", 2, "unknown format 'junit'; known: pytest-benchmark, action-json"),
     ],
 )
@@ -282,7 +311,7 @@ def test_export_and_import_by_command(results, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("export", "runs", "--format", "xml"), 2, "known: csv, json, md, pytest-benchmark, action-json"),
+        (("export", "runs", "--format", "xml"), 2, "known: csv, json, md, parquet, pytest-benchmark, action-json"),
         (("export", "runs", "--commit", "ffff"), 3, "no row was measured at a commit"),
         (("export", "runs", "--format", "action-json", "--better", "x"), 2, "unknown --better 'x'"),
         (("import", "none.json"), 2, "cannot read none.json"),

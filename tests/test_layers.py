@@ -94,6 +94,50 @@ def test_scan_refuses_shapes_that_do_not_fit(framework):
 
 @frameworks
 @pytest.mark.parametrize("layer", LAYERS)
+def test_an_empty_batch_gives_empty_outputs(framework, layer):
+    """Compiled code too must not divide work among nobody."""
+    spec = LAYERS[layer](d_model=3, **next(iter(LAYERS[layer].examples.values())))
+    module, empty = layers(framework), U[:0]
+    array = import_module(f"layers_{framework}.array")
+    for algorithm, dtype in zip(algorithms_of(spec), ("float32", "bfloat16") * 9, strict=False):
+        u = array.asarray(empty, dtype=array.dtype_of(dtype))
+        y, state = module.apply(spec, spec.init(0), u, algorithm=algorithm, return_state=True)
+        assert (y.shape, y.dtype) == ((0, 5, 3), array.dtype_of(dtype)), algorithm
+        assert (state.shape, "complex64" in str(state.dtype)) == ((0, *spec.state_shape), True)
+        y_t, _ = module.step(spec, spec.init(0), u[:, 0], state)
+        assert (y_t.shape, y_t.dtype) == ((0, 3), u.dtype)
+    y, gradients, du = module.vjp(spec, spec.init(0), empty, empty)
+    assert y.shape == du.shape == (0, 5, 3)
+    assert all((array.to_numpy(g) == 0).all() for g in gradients.values())
+
+
+@frameworks
+@pytest.mark.parametrize("algorithm", SCANS)
+def test_scans_of_nothing_are_nothing(framework, algorithm):
+    scan, to_numpy = layers(framework).scan, layers(framework).to_numpy
+    for batch, states in ((0, 3), (2, 0)):
+        v = np.ones((batch, 4, states), np.complex64)
+        x = to_numpy(scan(np.ones(states, np.complex64), v, algorithm=algorithm))
+        assert (x.shape, x.dtype) == (v.shape, v.dtype)
+        assert (scan_gradient(framework, np.ones(states, np.complex64), v, algorithm) == 0).all()
+
+
+def scan_gradient(framework, lam, v, algorithm):
+    """Of the sum of all states' real parts with respect to lam's."""
+    scan = layers(framework).scan
+    if framework == "torch":
+        import torch
+
+        lam = torch.tensor(lam, requires_grad=True)
+        scan(lam, v, algorithm=algorithm).real.sum().backward()
+        return lam.grad.real.numpy()
+    import jax
+
+    return np.asarray(jax.grad(lambda re: scan(re + 0j, v, algorithm=algorithm).real.sum())(lam.real))
+
+
+@frameworks
+@pytest.mark.parametrize("layer", LAYERS)
 def test_gradients_do_not_hang_on_the_algorithm(framework, layer):
     """Also with respect to the state, which ``vjp`` does not give."""
     spec = LAYERS[layer](d_model=3, d_state=4, **({"heads": 2} if layer == "rotrnn" else {}))
@@ -242,24 +286,6 @@ def test_below_float32_only_the_projections_are_coarse(layer, framework, dtype):
     assert relative(array.to_numpy(y_t), reference.apply(spec, spec.init(0), u)[:, 0]) < 2 * bound
 
 
-@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's automatic mixed precision")
-@pytest.mark.parametrize("layer", LAYERS)
-def test_autocast_leaves_coefficients_and_recurrence_in_float32(layer):
-    import torch
-
-    spec = LAYERS[layer](d_model=4, **next(iter(LAYERS[layer].examples.values())))
-    u = torch.randn(2, 40, 4, requires_grad=True)
-    expected = reference.apply(spec, spec.init(0), u.detach().numpy())
-    for algorithm in algorithms_of(spec):
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            y, state = layers("torch").Layer(spec)(u, algorithm=algorithm, return_state=True)
-            y_t, _ = layers("torch").step(spec, spec.init(0), u[:, 0])
-        y.float().sum().backward()
-        assert (y.dtype, y_t.dtype, state.dtype) == (torch.bfloat16, torch.bfloat16, torch.complex64)
-        assert relative(y.detach().float(), expected) < 3e-2
-        assert torch.isfinite(u.grad).all()
-
-
 @pytest.mark.skipif("torch" not in INSTALLED, reason="torch's second derivatives")
 @pytest.mark.parametrize("of_inputs", [False, True])
 @pytest.mark.parametrize("layer", LAYERS)
@@ -301,3 +327,57 @@ def test_derivatives_of_a_convolution_in_groups(monkeypatch, group_bytes):
     assert torch.autograd.gradcheck(convolution.convolve, (u, K))
     assert torch.autograd.gradgradcheck(convolution.convolve, (u[:1, :3], K[:, :3]))
     assert torch.allclose(convolution.convolve(u, K), convolution._convolve(u, K))
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's own check")
+@pytest.mark.parametrize("length", [1, 5])
+def test_derivatives_of_kernels_and_of_short_convolutions(monkeypatch, length):
+    import torch
+
+    from layers_torch import convolution
+
+    monkeypatch.setattr(convolution, "CHANNEL_CHUNK", 2)
+    rng = np.random.default_rng(0)
+
+    def drawn(*shape):
+        return torch.tensor(rng.standard_normal(shape) + 1j * rng.standard_normal(shape), requires_grad=True)
+
+    lam, B, C, state = drawn(2, 1), drawn(2, 1), drawn(2, 1), drawn(1, 2, 1)
+    u = torch.tensor(rng.standard_normal((1, length, 2)), requires_grad=True)
+    for kernel in (convolution.kernel, convolution.vandermonde_kernel):
+        assert torch.autograd.gradcheck(lambda lam, w, made=kernel: made(lam, w, length), (lam, C))
+    assert torch.autograd.gradcheck(convolution.chunked_convolve, (lam, B, C, u, state))
+    assert torch.autograd.gradcheck(lambda *given: convolution.chunked_convolve(*given, None), (lam, B, C, u))
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's forward mode")
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # by torch itself, which calls it
+@pytest.mark.parametrize("layer", LAYERS)
+def test_forward_mode_is_refused_in_one_line(layer):
+    import torch
+    from torch.autograd import forward_ad
+
+    spec = LAYERS[layer](d_model=3, **next(iter(LAYERS[layer].examples.values())))
+    u = torch.ones(1, 4, 3)
+    for algorithm in algorithms_of(spec):
+        with pytest.raises(Unsupported, match="no forward-mode derivatives"), forward_ad.dual_level():
+            layers("torch").apply(spec, spec.init(0), forward_ad.make_dual(u, u), algorithm=algorithm)
+    with pytest.raises(Unsupported, match="no forward-mode derivatives"):
+        torch.func.jvp(lambda x: layers("torch").apply(spec, spec.init(0), x, algorithm="chunked"), (u,), (u,))
+
+
+@pytest.mark.skipif("torch" not in INSTALLED, reason="torch's arrays without memory")
+def test_devices_of_other_kinds_are_refused_in_one_line():
+    import torch
+
+    module, params, u = layers("torch"), SPEC.init(0), torch.ones(2, 5, 3)
+    calls = (
+        lambda: module.apply(SPEC, params, u.to("meta")),
+        lambda: module.Layer(SPEC).to("meta")(u),
+        lambda: module.step(SPEC, params, u[:, 0].to("meta")),
+        lambda: module.vjp(SPEC, params, u.to("meta"), u),
+        lambda: module.scan(np.ones(3, np.complex64), u.to("meta")),
+    )
+    for call in calls:
+        with pytest.raises(Unsupported, match="layers run on cpu and cuda, not on meta"):
+            call()

@@ -1,22 +1,26 @@
 """Marks, the choice of auto, subjects beside a layer, the accuracy of scans."""
 
+import json
+
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from frameworks import INSTALLED, relative
 from test_store import row
 
 from benchmark import backends
 from benchmark.reports.accuracy import accuracy_table
-from benchmark.reports.growth import growth_table, growths
+from benchmark.reports.growth import check_lengths, growth_table, growths
 from benchmark.reports.limits import choices, choices_table, limits_table, peers_table, reached
 from benchmark.spec import LAYERS, Unsupported, UserError
 from benchmark.spec.algorithms import SCANS, VANDERMONDE
+from benchmark.store import files
 from benchmark.sweeps import limits
 from benchmark.sweeps.choice import choice_cells, task_cells
 from benchmark.sweeps.config import Sweep
 from benchmark.sweeps.gate import inputs
 from benchmark.sweeps.jobs import precision_of
-from benchmark.verification import accuracy
+from benchmark.verification import accuracy, accuracy_file
 
 
 def measured(cell, times, **more):
@@ -35,6 +39,7 @@ def test_marks_are_ratios_with_a_bound():
     table = limits_table(found)
     assert len(table.rows) == len(marks)
     assert any("s5-pytorch" in line[0] for line in table.rows)
+    assert all(name in table.notes[-1] for name in ("choice", "growth", "accuracy"))
 
 
 def choice_of(auto_ms, best_ms, ran="fused"):
@@ -92,6 +97,41 @@ def test_public_implementations_stand_against_ours():
     assert {line[7] for line in table.rows} == {"4.00"}
 
 
+def peer(name, *sizes):
+    """A call of a public implementation; skipped where it is not installed."""
+    if "torch" not in INSTALLED:
+        pytest.skip("public implementations are in torch")
+    from layers_torch import peers
+
+    try:
+        return peers.function_of(name, *sizes)
+    except Unsupported as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", ["s5-pytorch", "lru-pytorch", "accelerated-scan"])
+def test_public_implementations_are_causal(name):
+    """What comes later changes nothing, what comes earlier does: a recurrence is computed."""
+    import torch
+
+    call, rng = peer(name, 3, 4, "forward"), np.random.default_rng(0)
+    u = rng.standard_normal((2, 9, 3), dtype=np.float32)
+    changed = u.copy()
+    changed[:, 4] += 1
+    with torch.no_grad():
+        before, after = (call({}, {"u": torch.tensor(x)}).numpy() for x in (u, changed))
+    moved = np.abs(after - before).max((0, 2))
+    assert (moved[:4] < 1e-6).all()
+    assert (moved[4:] > 1e-7).all()
+
+
+def test_a_public_scan_of_one_step_is_refused():
+    import torch
+
+    with pytest.raises(Unsupported, match="two steps at least, got one"):
+        peer("accelerated-scan", 3, 4, "forward")({}, {"u": torch.ones(2, 1, 3)})
+
+
 @pytest.mark.parametrize("framework", INSTALLED)
 @pytest.mark.parametrize("direction", ["forward", "forward+backward"])
 @pytest.mark.parametrize("subject", ["projections", "scan"])
@@ -122,9 +162,45 @@ def test_the_accuracy_of_scans(framework):
     assert {a.algorithm for a in found} >= {"auto", "sequential", "associative", "chunked", "fft"}
     assert all(a.passed for a in found)
     assert all(a.worst < 1e-4 for a in found)
-    text = accuracy_table(found).notes[-1]
-    assert text == "auto keeps 2e-05: yes."
-    assert not found[0]._replace(values=1e-3).passed
+    table = accuracy_table(found)
+    (ran,) = {a.ran for a in found if a.algorithm == "auto"}
+    assert table.notes[-1] == f"auto = {ran} keeps 2e-05: yes."
+    assert table.rows[0][1] == f"auto = {ran}"
+    assert [a.algorithm for a in found if a.algorithm != a.ran] == ["auto"] * 3
+
+
+ERRORS = accuracy.Accuracy("jax", "auto", 300, 0.99, 1e-6, 1e-6, 1e-6, 1e-5, "sequential")
+
+
+def test_auto_is_held_to_what_it_stands_for():
+    pairs = ERRORS._replace(ran="associative", lam_gradient=1e-5)
+    assert [a.passed for a in (ERRORS, ERRORS._replace(values=1e-4), pairs)] == [True, False, True]
+    assert not any(ERRORS._replace(values=value).passed for value in (float("nan"), float("inf")))
+    assert not pairs._replace(values=2e-3).passed
+    assert pairs._replace(algorithm="associative", values=1.0).bound is None
+    assert accuracy_table([ERRORS, ERRORS._replace(values=1e-4), pairs]).notes[1:] == [
+        "auto = sequential keeps 2e-05: no.",
+        "auto = associative keeps 2e-05: yes.",
+    ]
+
+
+def test_errors_are_kept_and_read_again(tmp_path):
+    import pandas as pd
+
+    found = [ERRORS, ERRORS._replace(seq_len=400, values=float("nan"))]
+    path = accuracy_file.write(tmp_path, found, "cpu")
+    frame = pd.read_parquet(path)
+    assert list(frame["seq_len"]) == [300, 400]
+    assert frame["lam_gradient"][0] == 1e-6
+    assert set(frame["device"]) == {"cpu"}
+    kept = json.loads(pq.read_schema(path).metadata[b"rotbench_scan_accuracy"])
+    assert kept["environment"]["versions"]["numpy"]
+    assert accuracy_file.write(tmp_path, found, "cpu") == path
+    assert accuracy_file.write(tmp_path, found, "cuda") != path
+    assert files.read([tmp_path]) == ([], [])  # they are no rows
+    first, second = accuracy_file.as_json(found)
+    assert (first["values"], first["bound"], first["passed"]) == (1e-6, 2e-5, True)
+    assert (second["values"], second["passed"]) == (None, False)
 
 
 def test_the_reference_of_scans_is_a_plain_loop():
@@ -142,6 +218,38 @@ def grown(layer, exponent, values=(1.0, 1.0, 1.0)):
         row(layer=layer, seq_len=L, process_medians_ms=[v * (L / 100) ** exponent for v in values], median_ms=1.0)
         for L in (100, 200, 800, 1600)
     ]
+
+
+@needs_framework
+@pytest.mark.parametrize(("error", "code"), [(1e-6, 0), (1e-3, 1)])
+def test_the_command_of_errors_prints_json_and_keeps_a_file(tmp_path, monkeypatch, error, code):
+    from typer.testing import CliRunner
+
+    from benchmark.sweeps import plan
+    from cli import app
+
+    monkeypatch.setattr(plan, "check_device", lambda *_: None)
+    monkeypatch.setattr(accuracy, "accuracies", lambda *_: [ERRORS._replace(values=error)])
+    words = ["accuracy", "--framework", INSTALLED[0], "--json", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, words)
+    assert result.exception.code == code
+    assert json.loads(result.stdout)[0]["values"] == error
+    assert len(list(tmp_path.glob("scan-accuracy/*.parquet"))) == 1
+
+
+def test_growth_needs_three_lengths():
+    with pytest.raises(UserError, match="growth needs 3 lengths at least, got 16, 64; name more with --seq-len"):
+        check_lengths([16, 64])
+    with pytest.raises(UserError, match="3 lengths"):
+        check_lengths([16, 16, 64])
+    check_lengths([16, 32, 64])
+
+
+def test_verdicts_decide_the_exit_code(capsys):
+    from benchmark.commands.limits import judged
+
+    assert [judged(words) for words in (["reached", "can't tell"], ["missed", "reached"], [])] == [0, 1, 3]
+    assert "nothing could be judged" in capsys.readouterr().err
 
 
 def test_growth_is_fitted_and_judged():

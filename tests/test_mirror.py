@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 TWINS = ("layers_torch", "layers_jax")
 KERNELS = {"native.py"}  # compiled code is called differently
-ONE_SIDED = {"peers.py", "triton_kernels.py", "pallas_kernels.py"}  # public implementations differ
+ONE_SIDED = {"peers.py", "triton_kernels.py", "pallas_kernels.py", "autocast.py"}  # of one framework alone
 DIFFERENT_METHODS = {"Layer", "Model"}  # a torch.nn.Module here, a frozen object there
 
 

@@ -137,6 +137,63 @@ def test_what_is_built_is_kept_and_found_again(tmp_path, monkeypatch):
     assert native.build.__wrapped__(small).path != first.path
 
 
+@pytest.mark.parametrize("damage", [lambda whole: whole[: len(whole) // 2], lambda _: b"no library", lambda _: b""])
+def test_a_damaged_library_is_built_anew(tmp_path, monkeypatch, damage):
+    """In a cache a library may be cut off; to load it would end the process with SIGBUS."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    small = tmp_path / "small.cpp"
+    small.write_text('extern "C" int one() { return 1; }\n')
+    kept = native.build.__wrapped__(small).path
+    whole = kept.read_bytes()
+    other = tmp_path / "damaged"  # a new file in its place, as this process holds the old one
+    other.write_bytes(damage(whole))
+    other.replace(kept)
+    again = native.build.__wrapped__(small)
+    assert again.reason == "built anew, as what was kept is damaged"
+    assert again.path.read_bytes() == whole
+    assert native.build.__wrapped__(small).reason == "built earlier"
+
+
+def test_a_damaged_library_without_a_way_to_build_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    small = tmp_path / "small.cpp"
+    small.write_text('extern "C" int one() { return 1; }\n')
+    kept = native.build.__wrapped__(small).path
+    kept.unlink()
+    kept.write_bytes(b"no library")
+
+    def no_room(*_args, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(native.tempfile, "TemporaryDirectory", no_room)
+    built = native.build.__wrapped__(small)
+    assert built.path is None
+    assert "No space left on device" in built.reason
+
+
+def test_compilers_are_tried_in_turn(tmp_path, monkeypatch):
+    """One that is no program, one that fails, then a good one."""
+    good = native._compilers()[0]
+    programs = {"c++": b"\x00\x01 no program", "g++": b"#!/bin/sh\necho wrong >&2\nexit 1\n"}
+    for name, text in programs.items():
+        (tmp_path / name).write_bytes(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(native, "COMPILERS", ("c++", "g++"))
+    small = tmp_path / "small.cpp"
+    small.write_text('extern "C" int one() { return 1; }\n')
+    bad = native.build.__wrapped__(small)
+    assert bad.path is None
+    assert [part.split(":")[0] for part in bad.reason.split("; ")] == [
+        f"{tmp_path / 'c++'}",
+        f"{tmp_path / 'g++'} fails",
+    ]
+    (tmp_path / "clang++").symlink_to(good)
+    monkeypatch.setattr(native, "COMPILERS", ("c++", "g++", "clang++"))
+    assert native.build.__wrapped__(small).reason == "built now"
+
+
 @pytest.mark.parametrize("framework", INSTALLED)
 def test_states_that_die_away_cost_no_more(framework):
     """Below the normal range numbers are zero: otherwise each would cost a hundred times as much."""
@@ -187,6 +244,37 @@ def test_triton_kernels_in_the_interpreter():
     assert done.stdout == "whole\n", done.stderr
 
 
+COMPILED = """
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from layers_torch.triton_kernels import _carry_kernel, _scan_kernel
+
+def cubin(kernel, constants, **kinds):
+    source = ASTSource(kernel, kinds | dict.fromkeys(constants, "constexpr"), constants)
+    return triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["cubin"]
+
+sizes = {"L": "i32", "N": "i32", "K": "i32"}
+for kind, sums, ends in (("fp32", "fp32", True), ("bf16", "fp32", False), ("fp64", "fp64", False)):
+    constants = {"T": 64, "BLOCK": 64, "REVERSE": True, "ENDS": ends}
+    arrays = {"z": "*" + kind, "lam": "*" + sums, "starts": "*" + sums, "out": "*" + (sums if ends else kind)}
+    assert cubin(_scan_kernel, constants, **arrays, **sizes)
+arrays = dict.fromkeys(("ends", "decay", "state", "starts"), "*fp32")
+assert cubin(_carry_kernel, {"BLOCK": 64}, **arrays, N="i32", K="i32")
+print("whole")
+"""
+
+
+@needs_torch
+@pytest.mark.full
+def test_triton_kernels_compile_for_a_gpu(tmp_path):
+    """To machine code, for which no GPU is needed; the interpreter does not see what the compiler refuses."""
+    pytest.importorskip("triton")
+    command, env = [sys.executable, "-W", "ignore", "-c", COMPILED], {**os.environ, "TRITON_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.stdout == "whole\n", done.stderr
+
+
 @pytest.mark.skipif("jax" not in INSTALLED, reason="Pallas is jax's")
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("B", "L", "N"), [(1, 1, 1), (2, 65, 3), (3, 130, 33)])
@@ -202,6 +290,19 @@ def test_the_pallas_kernel_interpreted(B, L, N, reverse):
     z, state = (jnp.asarray(rng.standard_normal(shape, dtype=np.float32)) for shape in ((B, L, 2 * N), (B, 2 * N)))
     found = np.asarray(pallas_kernels.scan(lam, z, state, reverse, interpret=True))
     assert relative(found, np.asarray(run(lam, z, state, reverse, "sequential"))) < 2e-6
+
+
+@pytest.mark.skipif("jax" not in INSTALLED, reason="Pallas is jax's")
+@pytest.mark.parametrize(("B", "L", "N"), [(1, 1, 1), (2, 200, 70)])
+def test_the_pallas_kernel_lowers_for_cuda(B, L, N):
+    """To Triton, in whose form it is; no GPU is needed for that, and the interpreter does not see it."""
+    import jax
+
+    from layers_jax import pallas_kernels
+
+    shapes = [jax.ShapeDtypeStruct(shape, "float32") for shape in ((2 * N,), (B, L, 2 * N), (B, 2 * N))]
+    traced = jax.jit(lambda *arrays: pallas_kernels.scan(*arrays, True)).trace(*shapes)
+    assert "xla.gpu.triton" in traced.lower(lowering_platforms=("cuda",)).as_text()
 
 
 @pytest.mark.skipif("jax" not in INSTALLED, reason="Pallas is jax's")

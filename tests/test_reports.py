@@ -234,7 +234,7 @@ def test_device_hours_are_measured_or_projected_and_say_so():
     assert hours.columns[-1] == "cost"
     assert hours.rows[2][-1] == "0.0200"
     assert "never added up" in hours.notes[-1]
-    assert targets.rows[0][5:10] == [*["1.00 s (1)"], *["2.00 s (2)"] * 3, n.MISSING]
+    assert targets.rows[0][7:12] == [*["1.00 s (1)"], *["2.00 s (2)"] * 3, n.MISSING]
     assert [h["kind"] for h in hours_as_json(rows, None)] == ["projected", "projected", "measured"]
 
 

@@ -15,6 +15,7 @@ import pytest
 from frameworks import INSTALLED, layers, relative
 
 from benchmark import backends
+from benchmark.commands import signal as command
 from benchmark.metrics.statistics import Interval
 from benchmark.reports.numbers import MISSING
 from benchmark.reports.signal import exact_table, rescalings, signal_tables
@@ -495,6 +496,37 @@ def test_a_study_needs_no_framework_for_its_exact_part():
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "4"
+
+
+@pytest.mark.parametrize("framework", INSTALLED[:1])
+def test_layers_have_their_exact_energies_without_samples(framework):
+    settings = Settings(widths=(9,), depth_c=(1.0,), simulated_widths=(9,), layers=tuple(LAYERS), seq_len=5)
+    payload = {"framework": framework, "settings": settings.as_json(), "exact": True}
+    points = [Point(*values) for values in signal_job.simulate(payload, lambda **_: None)["points"]]
+    assert {(p.subject, p.source, p.depth) for p in points} == set(itertools.product(LAYERS, ["exact"], [1, 2, 4, 5]))
+    assert signal_tables(points)[-1].title.startswith("State energy of the layers")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"state": 7, "layer": ["rotrnn"]}, "no state of 7 real numbers"),
+        ({"d_model": 0}, "d_model=0"),
+        ({"seq_len": 0}, "length must be at least 1"),
+        ({"framework": ["tf"]}, "unknown framework 'tf'"),
+    ],
+)
+def test_options_are_checked_without_samples_too(tmp_path, options, words):
+    with pytest.raises(UserError, match=words):
+        command.signal(n=["9"], samples=0, out=tmp_path, **options)
+
+
+def test_what_is_left_out_for_want_of_a_framework_is_said(monkeypatch, capsys):
+    monkeypatch.setattr(backends, "installed", lambda: {})
+    assert command.frameworks_for(["all"], samples=0) == []
+    assert "state energies are left out" in capsys.readouterr().err
+    with pytest.raises(UserError, match="no framework is installed"):
+        command.frameworks_for(["all"], samples=2)
 
 
 @pytest.mark.full

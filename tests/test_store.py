@@ -115,6 +115,28 @@ def test_damaged_files_are_named_and_the_rest_is_read(tmp_path):
     assert sorted(path.stem for path, _ in loaded.bad) == ["empty", "flipped", "half", "text"]
 
 
+def test_a_wrong_bit_in_the_name_of_a_column_never_makes_a_null(tmp_path):
+    """Checksums do not guard the footer: each column's name, everywhere it stands, with its last bit turned."""
+    files.prepare_folder(tmp_path)
+    known = row(rss_delta_bytes=7, gate_error=1e-7, ci_high_ms=3.0, real_state_size=8)
+    whole, place = files.write(tmp_path, known).read_bytes(), tmp_path / "cells" / "turned.parquet"
+    reasons = []
+    for name in ("median_ms", "ci_high_ms", "gate_error", "real_state_size", "rss_delta_bytes"):
+        for found in re.finditer(rb"(?<![a-z_])" + name.encode() + rb"(?![a-z_])", whole):
+            turned = bytearray(whole)
+            turned[found.end() - 1] ^= 1
+            place.write_bytes(bytes(turned))
+            loaded = files.read_file(place)
+            assert loaded.rows == ([] if loaded.bad else [known]), (name, found.start())
+            reasons += [why for _, why in loaded.bad]
+    assert len(reasons) >= 5 and all("was written under another name" in why for why in reasons)
+
+
+def test_a_file_without_a_row_is_named(tmp_path):
+    pq.write_table(pa.Table.from_pylist([], schema=arrow_schema()), tmp_path / "none.parquet")
+    assert files.read([tmp_path]).bad == [(tmp_path / "none.parquet", "damaged: it has no row")]
+
+
 def test_columns_of_later_versions_and_missing_ones_do_no_harm(tmp_path):
     files.prepare_folder(tmp_path)
     values = row().arrow_values()
@@ -266,3 +288,15 @@ def test_prune_says_first_and_does_then(tmp_path):
     assert [p for p in (old, new, failed, bad, left) if p.exists()] == [new]
     with pytest.raises(UserError, match="--status takes ok, oom"):
         list(maintenance.prune([tmp_path], ["broken"], really=False))
+
+
+def test_many_rows_in_one_file_read_as_they_did(tmp_path):
+    rows = [row(cell_id=f"{n:08x}", seq_len=2**n, detail={"n": n}) for n in range(1, 9)]
+    path = files.write_rows(tmp_path / "all.parquet", rows)
+    files.prepare_folder(tmp_path / "apart")
+    for one in rows:
+        files.write(tmp_path / "apart", one)
+    loaded = files.read([path])
+    assert loaded.bad == []
+    assert sorted(loaded.rows, key=str) == sorted(files.read([tmp_path / "apart"]).rows, key=str)
+    assert [r.seq_len for r in loaded.rows] == [2**n for n in range(1, 9)]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from benchmark import backends
 from benchmark.commands.study import study_app
 from benchmark.reports.studies import ANSWERS, findings, result_line, tables
-from benchmark.reports.tables import to_terminal
+from benchmark.reports.tables import column, to_terminal
 from benchmark.spec import LAYERS, Unsupported, UserError, reference
 from benchmark.spec.model import ModelSpec
 from benchmark.store import files
@@ -78,18 +78,16 @@ def test_times_rise_and_end_with_the_length():
         n.time_grid(0)
 
 
-@pytest.mark.parametrize(
-    ("exponents", "word"),
-    [
-        ([0.01, 0.02, 0.0], "bounded"),
-        ([0.9, 1.0, 1.1], "growing"),
-        ([-0.9, -1.0, -1.1], "shrinking"),
-        ([0.05, 0.1, 0.15], "can't tell"),
-        ([0.0], "can't tell"),
-    ],
-)
-def test_trends(exponents, word):
-    assert n.trend(exponents).word == word
+@pytest.mark.parametrize("seq_len", [n.LEAST, 4, 5, 9, 10, 11, 30, 100])
+def test_from_the_least_length_on_there_is_an_exponent(seq_len):
+    times = n.time_grid(seq_len)
+    assert n.growth_exponent(times, times) == pytest.approx(1)
+    assert n.growth_exponent(n.time_grid(n.LEAST - 1), [1, 2]) is None
+
+
+def test_an_exponent_over_seeds_has_an_interval_from_two_on():
+    assert n.over_seeds([0.9, 1.0, 1.1]).interval() == pytest.approx((1.0, 0.752, 1.248), abs=1e-3)
+    assert n.over_seeds([0.5]).interval()[1] == -np.inf
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -323,13 +321,15 @@ def norm_row(layer, seed, values, **changes):
     return row(cell_id=f"{layer}{seed}{changes.get('task', '')}", **fields | changes)
 
 
-def test_norms_are_told_as_bounded_or_growing():
+def test_norms_have_their_exponents_and_no_verdict():
     rows = [norm_row("lru", seed, lambda t: 3.0 + 0 * t) for seed in range(3)]
     rows += [norm_row("s5", seed, lambda t, s=seed: (1 + 0.1 * s) * t) for seed in range(3)]
     (table,) = tables(rows, "norms")
+    told = ("layer", "seeds", "at t = 1", "at end", "limit", "exponent")
+    lines = list(zip(*(column(table, name) for name in told), strict=True))
+    assert lines == [("lru", "3", "3.00", "3.00", "1.00", "0.00"), ("s5", "3", "1.10", "1,100", "1.00", "1.00")]
     text = to_terminal(table, 200)
-    assert re.search(r"lru .* 3 │ +3\.00 │ +3\.00 │ +1\.00 │ +-?0\.00 │.*bounded", text)
-    assert re.search(r"s5 .* 1,100 │ +1\.00 │ +1\.00 │.*growing", text)
+    assert not re.search("bounded|growing|can't tell", text), "what may be said is decided among all comparisons"
     for width in (80, 200):
         assert max(map(len, to_terminal(table, width).splitlines())) <= width
 
@@ -384,7 +384,7 @@ def test_spread_over_seeds_and_ranges_by_hand():
     _, table = tables(rows, "initialisation")
     (line,) = table.rows
     # variances over seeds 2e-4 and 8e-4, so a pooled sd of sqrt(5e-4); means 0.81 and 0.92
-    assert line[5:] == ["2", "2.24 points", "7.78 points", "81.0 %", "0 of 4"]
+    assert line[7:] == ["2", "2.24 points", "7.78 points", "81.0 %", "0 of 4"]
 
 
 def test_a_line_of_progress_says_what_came_out():
@@ -438,7 +438,8 @@ def test_a_hybrid_trains_from_the_command_line(tmp_path):
     ("words", "message"),
     [
         (["normaliser", "--layer", "s5"], "only rotrnn and lru have a normaliser"),
-        (["norms", "--seq-len", "0"], "the length must lie between 1 and"),
+        (["norms", "--seq-len", "0"], "the length must lie between 3 and"),
+        (["norms", "--seq-len", "2"], "the length must lie between 3 and 4,194,304 steps, got 2"),
         (["norms", "--set", "task.length=9"], "no option 'task.length'"),
         (["norms", "--inputs", "none"], "inputs none leaves nothing to measure"),
         (["norms", "--inputs", "pink"], "unknown inputs 'pink'; known: white, constant"),

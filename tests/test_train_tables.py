@@ -1,6 +1,7 @@
 """What tables say of trainings: throughput, further test sets, and the time to targets of either measure."""
 
 from many_rows import training
+from result_rows import recipe
 
 from benchmark.reports import numbers as n
 from benchmark.reports.hours import hours_tables, reached, time_to
@@ -56,10 +57,20 @@ def test_a_squared_error_reaches_its_target_from_above():
 def test_each_measure_has_a_table_of_its_own_targets():
     hours, accuracy, error = hours_tables([training(), adding()], None)
     assert (accuracy.title, error.title) == ("Time to accuracy", "Time to mean squared error")
-    assert error.columns[5:-1] == ["MSE 0.100", "MSE 0.0200", "MSE 0.00500"]
-    assert error.rows[0][5:-1] == ["2.00 s (2)", "4.00 s (4)", "4.00 s (4)"]
+    assert error.columns[7:-1] == ["MSE 0.100", "MSE 0.0200", "MSE 0.00500"]
+    assert error.rows[0][7:-1] == ["2.00 s (2)", "4.00 s (4)", "4.00 s (4)"]
     assert "validation mean squared error was first reached" in error.notes[0]
     assert len(accuracy.rows) == len(error.rows) == 1 and len(hours.rows) == 2
+
+
+def test_hours_and_times_to_a_target_say_what_was_trained_on():
+    made = recipe("stand-in", task_options={"validation": "test"})
+    rows = [training(cell_id="r", recipe=recipe()), training(cell_id="s", recipe=made, seed=7)]
+    for table in hours_tables(rows, None):
+        assert column(table, "data") == ["real", "STAND-IN"], table.title
+        assert [text.split("; ")[1:] for text in column(table, "recipe")] == [[], ["task.validation=test"]]
+        assert column(table, "seed")[1] == "7" and len(set(column(table, "seed"))) == 2
+        assert any(note.startswith("STAND-IN: ") for note in table.notes)
 
 
 def test_a_report_traces_the_lines_of_each():

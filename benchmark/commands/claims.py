@@ -27,13 +27,14 @@ def claims(
 ) -> None:
     """Judge the claims of a Markdown file by results; exit 1 unless all are supported, 3 if none could be judged."""
     from benchmark.reports.claim_criteria import Criteria
-    from benchmark.reports.claim_file import claims_in
+    from benchmark.reports.claim_file import claims_in, text_of
     from benchmark.reports.claim_table import claim_table, claims_json, unclear_table
     from benchmark.reports.claims import judge
 
     criteria = Criteria(alpha, minimum_effect, minimum_points / 100)
+    text = text_of(file)
     rows, _ = read_results(results)
-    found, unclear = claims_in(file, rows)
+    found, unclear = claims_in(text, rows)
     judged = judge(found, rows, criteria)
     if json:
         show_json(claims_json(judged, unclear))

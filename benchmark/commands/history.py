@@ -38,6 +38,7 @@ def history_show(
     from benchmark.reports.history import history_json, history_tables
     from benchmark.sweeps.grid import words
 
+    _check_least(least)
     history = _history(results, trunk, words(metric), cell)
     if json:
         show_json(history_json(history, least))
@@ -74,14 +75,16 @@ def history_bisect(
     from benchmark.history import commits
     from benchmark.history.bisection import bisect
     from benchmark.history.measuring import Measurer
+    from benchmark.regress.ending import unwinding
     from benchmark.regress.quantities import quantities
     from benchmark.reports.bisection import bisection_json, bisection_table, verdict
 
+    _check_least(least)
     (quantity,) = quantities([metric])
     words, device = _measuring(measure, cell, results)
     here = Path()
     path = commits.between(here, good, bad)
-    with Progress("bisecting") as progress:
+    with unwinding(), Progress("bisecting") as progress:
         progress.say(f"{len(path)} commits; each is measured with: rotbench {shlex.join(words)}")
         measurer = Measurer(here, out / _folder_of(words), words, quantity, device, wait, progress.say)
         found = bisect(path, measurer, rounds, least)
@@ -123,6 +126,13 @@ def _history(results: Words, trunk: str, metrics: Words, cell: str) -> "History"
         warn(f"{what} in {', '.join(results)}{told}; measure commits without local changes, or see --metric")
         leave(NOTHING_MEASURED)
     return history._replace(series=chosen)
+
+
+def _check_least(least: float) -> None:
+    from benchmark.spec.errors import UserError
+
+    if not 0 <= least < 1:
+        raise UserError(f"--least must lie in [0, 1), got {least:g}; 0.02 is 2 %")
 
 
 def _rows(results: Words) -> "list[Row]":

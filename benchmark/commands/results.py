@@ -50,7 +50,10 @@ def results_show(
 def results_export(
     results: Annotated[list[Path], typer.Argument(help="Results folders or files.")] = [RUNS],
     form: Annotated[
-        str, typer.Option("--format", help="csv, json, md; the newest of each cell: pytest-benchmark, action-json.")
+        str,
+        typer.Option(
+            "--format", help="csv, json, md, parquet; the newest of each cell: pytest-benchmark, action-json."
+        ),
     ] = "csv",
     commit: Annotated[str, typer.Option("--commit", help="Only rows of the commit that begins so.")] = "",
     better: Annotated[
@@ -58,10 +61,16 @@ def results_export(
     ] = "smaller",
     out: Annotated[Path | None, typer.Option("--out", help="File; stdout if left out.")] = None,
 ) -> None:
-    """Write all rows in another form."""
-    from benchmark.store.files import write_whole
+    """Write all rows in another form; parquet is one file of results for as many as there are."""
+    from benchmark.spec import UserError
+    from benchmark.store.files import write_rows, write_whole
 
     rows = _of_commit(read_results(results)[0], commit)
+    if form == "parquet":
+        if out is None:
+            raise UserError("parquet is not text: name a file with --out; it reads as results do")
+        write_rows(out, rows)
+        return
     text = _exported(rows, form, better)
     write_whole(out, text) if out else say(text.rstrip("\n"))
 
@@ -106,7 +115,7 @@ def _exported(rows: "list[Row]", form: str, better: str) -> str:
     if form in listing.FORMS:
         return listing.exported(rows, form)
     if form not in interchange.FORMS:
-        raise unknown("format", form, (*listing.FORMS, *interchange.FORMS))
+        raise unknown("format", form, (*listing.FORMS, "parquet", *interchange.FORMS))
     if better not in get_args(interchange.Better):
         raise unknown("--better", better, get_args(interchange.Better))
     return interchange.exported(rows, form, "bigger" if better == "bigger" else "smaller")

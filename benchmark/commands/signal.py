@@ -25,7 +25,9 @@ def signal(
     ],
     depth: Annotated[Words, typer.Option("--depth", help="More depths of the exact part, in steps.")] = [],
     simulate: Annotated[Words, typer.Option("--simulate", help="Widths of the simulations.")] = ["16,32,64"],
-    samples: Annotated[int, typer.Option("--samples", help="Random matrices a point; 0 simulates nothing.")] = 256,
+    samples: Annotated[
+        int, typer.Option("--samples", help="Random matrices a point; 0 simulates nothing: all is exact.")
+    ] = 256,
     ensemble: Annotated[Words, typer.Option("--ensemble", help="Of random matrices: complex, real.")] = [
         "complex,real"
     ],
@@ -74,9 +76,10 @@ def signal(
         seq_len=seq_len,
     )
     check_tolerance(tolerance)
+    frameworks = frameworks_for(framework, samples)
     prepare_folder(out)
-    with Progress("simulating") as progress:
-        points = study(settings, plan.framework_names(framework) if samples else [], progress.advance)
+    with Progress("simulating" if samples else "computing") as progress:
+        points = study(settings, frameworks, progress.advance)
     found = thresholds(points, tolerance)
     path = signal_table.write(out, points, settings.as_json())
     if json:
@@ -86,6 +89,20 @@ def signal(
             show(table)
     for written in (path, *_write_figures(points, path, formats)):
         (warn if json else say)(str(written))
+
+
+def frameworks_for(given: list[str], samples: int) -> list[str]:
+    """Those asked for; without simulations none is needed, but then the layers' exact energies are left out."""
+    from benchmark import backends
+    from benchmark.sweeps import plan
+    from benchmark.sweeps.grid import words
+
+    if not samples and not backends.installed() and set(words(given)) <= {"all"}:
+        warn(
+            "the layers' state energies are left out: their coefficients come from torch or jax, and none is installed"
+        )
+        return []
+    return plan.framework_names(given)
 
 
 def _as_json(

@@ -80,14 +80,14 @@ def norms(
     from benchmark.spec import UserError
     from benchmark.studies import plan
     from benchmark.studies.names import ALONE
-    from benchmark.studies.norms import time_grid
+    from benchmark.studies.norms import check_length
     from benchmark.studies.trainings import as_drawn
     from benchmark.sweeps.grid import words
     from benchmark.sweeps.plan import check_threads, each, framework_names, layer_names, positive
     from benchmark.sweeps.run import Effort
     from benchmark.sweeps.train_plan import prepare_data
 
-    time_grid(seq_len)
+    check_length(seq_len)
     layers, frameworks, folder = layer_names(layer), framework_names(framework), folder_of(data_dir)
     kinds = [] if words(inputs) == ["none"] else each("inputs", inputs, ALONE)
     chosen, tasks = words(settings), words(task)

@@ -1,13 +1,13 @@
 """A commit measured by its own code, in a tree of its own, with rows kept for the next time."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.history.commits import worktree
+from benchmark.regress.ending import told_by
 from benchmark.regress.quantities import Quantity
 from benchmark.spec.errors import UserError
 from benchmark.store import files
@@ -60,19 +60,13 @@ class Measurer:
         """
         place.mkdir(parents=True, exist_ok=True)
         options = ["--replicates", str(rounds), "--out", str(place), *(["--wait"] if self.wait else [])]
-        done = subprocess.run(
-            [sys.executable, str(tree / "cli.py"), *self.words, *options],
-            cwd=place,
-            env=os.environ | {"PYTHONPATH": str(tree)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode == INTERRUPTED:
+        words = [sys.executable, str(tree / "cli.py"), *self.words, *options]
+        code, told = told_by(words, place, os.environ | {"PYTHONPATH": str(tree)})
+        if code == INTERRUPTED:
             raise KeyboardInterrupt
-        if done.returncode:
+        if code:
             self._until_free()  # another sweep may have been quicker: then this commit is not to blame
-        return done.stderr
+        return told
 
     def _until_free(self) -> None:
         with device_lock(self.device, self.wait, self.say):
@@ -84,7 +78,7 @@ class Measurer:
         if len({row.model_copy(update={"replicate": 0}).id for row in rows}) > 1:
             raise UserError("bisect measures one cell; give every axis one value, as in --layer lru --framework torch")
         replicates = {row.replicate: row for row in rows if row.replicate < rounds}
-        values = [value for row in replicates.values() for value in self.quantity.values(row)]
+        values = [value for row in replicates.values() for value in self.quantity.on_scale(row)]
         return values if len(replicates) == rounds and values else None
 
     def _reason(self, place: Path, told: str) -> str:

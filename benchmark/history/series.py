@@ -73,7 +73,6 @@ def history_of(rows: Iterable[Row], trunk: Sequence[str] = (), metrics: Iterable
     """
     chosen = quantities(metrics)
     rank = {commit: index for index, commit in enumerate(trunk)}
-    rank = {commit: index for index, commit in enumerate(trunk)}
     sound, left_out = _sound(rows)
     if any(_commit(row) in rank for row in sound):
         kept = [row for row in sound if _commit(row) in rank]
@@ -90,7 +89,7 @@ def history_of(rows: Iterable[Row], trunk: Sequence[str] = (), metrics: Iterable
 
 
 def _values(quantity: Quantity, row: Row) -> list[float]:
-    return quantity.values(row) if row.metric in quantity.of else []
+    return quantity.on_scale(row) if row.metric in quantity.of else []
 
 
 def _sound(rows: Iterable[Row]) -> tuple[list[Row], Counter[str]]:

@@ -42,25 +42,33 @@ def almost_stochastic_order(
     from scipy.special import ndtri
 
     a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
-    ratio, scale = violation_ratio(a, b), math.sqrt(len(a) * len(b) / (len(a) + len(b)))
-    drawn = [violation_ratio(rng.choice(a, len(a)), rng.choice(b, len(b))) for _ in range(resamples)]
-    spread = float(np.std([scale * (value - ratio) for value in drawn], ddof=1))
+    ratio, scale = float(violation_ratio(a, b)), math.sqrt(len(a) * len(b) / (len(a) + len(b)))
+    drawn = violation_ratio(rng.choice(a, (resamples, len(a))), rng.choice(b, (resamples, len(b))))
+    spread = float(np.std(scale * (drawn - ratio), ddof=1))
     return Order(ratio, min(1.0, max(0.0, ratio - spread * float(ndtri(alpha)) / scale)))
 
 
-def violation_ratio(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
+def violation_ratio(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
     """The share of the squared quantile distance that lies where ours is the smaller; 1/2 where there is no distance.
 
     Quantile functions of samples are steps, so the integrals are sums.
+
+    Args:
+        ours: (..., n), samples along the last axis.
+        theirs: (..., m), likewise.
     """
-    steps = np.union1d(np.arange(1, len(ours) + 1) / len(ours), np.arange(1, len(theirs) + 1) / len(theirs))
+    n, m = ours.shape[-1], theirs.shape[-1]
+    steps = np.union1d(np.arange(1, n + 1) / n, np.arange(1, m + 1) / m)
     widths = np.diff(steps, prepend=0.0)
     middles = steps - widths / 2
     gap = _quantiles(ours, middles) - _quantiles(theirs, middles)
-    total = float((widths * gap**2).sum())
-    return float((widths * np.minimum(gap, 0) ** 2).sum()) / total if total else 0.5
+    total, below = (widths * gap**2).sum(-1), (widths * np.minimum(gap, 0) ** 2).sum(-1)
+    found: NDArray[np.float64] = np.where(total > 0, below / np.where(total > 0, total, 1.0), 0.5)
+    return found
 
 
 def _quantiles(values: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.sort(values)[np.minimum((shares * len(values)).astype(int), len(values) - 1)]
+    """Of each sample at some shares, as (..., len(shares))."""
+    count = values.shape[-1]
+    found: NDArray[np.float64] = np.sort(values)[..., np.minimum((shares * count).astype(int), count - 1)]
     return found

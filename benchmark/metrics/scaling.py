@@ -141,7 +141,7 @@ def _first(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
 
 class LargestLength(NamedTuple):
-    """The largest length that was measured, and the smallest at which memory did not suffice; None if there is none."""
+    """The smallest length at which memory did not suffice, and the largest below it that was measured; None if none."""
 
     fits: int | None
     exhausted: int | None
@@ -153,6 +153,7 @@ def largest_length(endings: Iterable[tuple[int, str]]) -> LargestLength:
     Lengths that ended otherwise, such as by timeout, say nothing about memory.
     """
     listed = list(endings)
-    fits = [length for length, status in listed if status == "ok"]
-    exhausted = [length for length, status in listed if status in {"oom", "skipped_after_oom"}]
-    return LargestLength(max(fits, default=None), min(exhausted, default=None))
+    exhausted = min((length for length, status in listed if status in {"oom", "skipped_after_oom"}), default=None)
+    measured = (length for length, status in listed if status == "ok")
+    fits = max((length for length in measured if exhausted is None or length < exhausted), default=None)
+    return LargestLength(fits, exhausted)

@@ -1,16 +1,16 @@
 """Two builds of this project measured by turns: a checkout as it is, and worktrees of older commits."""
 
-import contextlib
 import math
 import os
 import random
 import secrets
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,8 @@ import numpy as np
 
 from benchmark.regress.conditions import axes
 from benchmark.regress.decision import Floats
-from benchmark.regress.sources import git
+from benchmark.regress.ending import told_by
+from benchmark.regress.sources import GitError, git
 from benchmark.regress.verdicts import Change
 from benchmark.reports.again import again
 from benchmark.store import files
@@ -27,6 +28,7 @@ from benchmark.store.row import Row
 ROOT = Path(__file__).resolve().parents[2]
 REPEATABLE = ("speed", "memory")
 OURS, THEIRS = "after", "before"
+BUILD = {OURS: "this checkout", THEIRS: "the baseline's build"}
 
 
 @dataclass
@@ -34,31 +36,38 @@ class Builds:
     """Measures cells again, each process through ``python cli.py`` of its build. Use as a context.
 
     The baseline's build is a git worktree of the commit that its rows name, under the same
-    interpreter; the other is the checkout as it is. That the code is the one that was measured
-    before is seen by its hash, which stands in every row.
+    interpreter; the other is the checkout as it is. The hash in every row shows that the layers are
+    those that were measured before; it does not cover the harness.
     """
 
     checkout: Path = ROOT
     say: Callable[[str], None] = lambda _: None
     advance: Callable[[float, float], None] = lambda *_: None
-    failures: dict[str, str] = field(default_factory=dict)
-    """By cell, why measuring it again failed."""
+    budget_s: float = math.inf
+    """After so many seconds no further pair is begun."""
+    clock: Callable[[], float] = time.monotonic
+    failures: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By cell and quantity, why measuring it again failed."""
 
     def __enter__(self) -> "Builds":
         """Nothing is built before it is needed."""
         self.folder = Path(tempfile.mkdtemp(prefix="rotbench-rerun-"))
         self.worktrees: dict[str, Path] = {}
+        self.end_s = self.clock() + self.budget_s
         return self
 
     def __exit__(self, *_: object) -> None:
         """Take the worktrees away."""
         for path in self.worktrees.values():
-            with contextlib.suppress(subprocess.CalledProcessError):
-                git(self.checkout, "worktree", "remove", "--force", str(path))
+            self._remove(path)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def _remove(self, path: Path) -> None:
+        with suppress(GitError):
+            git(self.checkout, "worktree", "remove", "--force", str(path))
+
     def refusal(self, change: Change) -> str | None:
-        """See ``gating.Remeasure``."""
+        """See ``remeasuring.Remeasure``."""
         row, before = change.row, change.pair.before[0]
         commit = before.environment.get("commit")
         if row.metric not in REPEATABLE or row.subject != "layer":
@@ -69,42 +78,54 @@ class Builds:
             return f"the baseline was measured in a tree with changes on top of {commit[:12]}"
         if not self._knows(commit):
             return f"git in {self.checkout} does not know the baseline's commit {commit[:12]}: fetch it"
-        return self.failures.get(row.cell_id)
+        return self.failures.get(_key(change))
 
     def _knows(self, commit: str) -> bool:
         try:
             git(self.checkout, "cat-file", "-e", f"{commit}^{{commit}}")
-        except (OSError, subprocess.CalledProcessError):
+        except GitError:
             return False
         return (self.checkout / "cli.py").exists()
 
-    def worsening(self, changes: Sequence[Change], pairs: int) -> Floats:
-        """See ``gating.Remeasure``: cells in random order, of each cell the two builds one right after the other."""
+    def worsening(self, changes: Sequence[Change], pairs: int) -> Floats | None:
+        """See ``remeasuring.Remeasure``: cells in random order, of each the two builds one right after the other."""
         self.say(f"measuring {len(changes)} suspicious cells again, {pairs} processes of each build")
         found = np.full((len(changes), pairs), np.nan)
         for nth in range(pairs):
             order = random.sample(range(len(changes)), len(changes))
             for done, index in enumerate(order):
+                if self.clock() >= self.end_s:
+                    self.say(f"the {self.budget_s:g} s for measuring again are up; the last finished look decides")
+                    return None
                 found[index, nth] = self._pair(changes[index])
                 self.advance(nth * len(order) + done + 1, pairs * len(order))
         return found
 
     def _pair(self, change: Change) -> float:
         """The log ratio of one process of each build, positive if worse; not a number if one failed."""
-        quantity, measured = change.quantity, {}
+        measured = {}
         for side in random.sample((THEIRS, OURS), 2):
-            if change.row.cell_id in self.failures:
+            if _key(change) in self.failures:
                 return math.nan
-            found = self._measure(self._root(change, side), change.row if side == OURS else change.pair.before[0])
-            values = [] if isinstance(found, str) else quantity.values(found)
-            if not values:
-                why = found if isinstance(found, str) else f"no {quantity.name}"
-                build = "this checkout" if side == OURS else "the baseline's build"
-                self.failures[change.row.cell_id] = f"{build}: {why}"
+            found = self._value(change, side)
+            if isinstance(found, str):
+                self.failures[_key(change)] = f"{BUILD[side]}: {found}"
                 return math.nan
-            measured[side] = values[0]
+            measured[side] = found
         ratio = math.log(measured[OURS] / measured[THEIRS])
-        return -ratio if quantity.higher_is_better else ratio
+        return -ratio if change.quantity.higher_is_better else ratio
+
+    def _value(self, change: Change, side: str) -> float | str:
+        """What one process of a build finds; or why it finds nothing."""
+        try:
+            root = self._root(change, side)
+        except GitError as error:
+            return str(error)
+        found = self._measure(root, change.row if side == OURS else change.pair.before[0])
+        if isinstance(found, str):
+            return found
+        values = change.quantity.on_scale(found)
+        return values[0] if values else f"no {change.quantity.name}"
 
     def _root(self, change: Change, side: str) -> Path:
         """The folder of a build."""
@@ -113,7 +134,12 @@ class Builds:
         commit = str(change.pair.before[0].environment["commit"])
         if commit not in self.worktrees:
             path = self.folder / commit[:12]
-            git(self.checkout, "worktree", "add", "--detach", str(path), commit)
+            git(self.checkout, "worktree", "prune")  # what a killed run has left
+            try:
+                git(self.checkout, "worktree", "add", "--detach", str(path), commit)
+            except BaseException:
+                self._remove(path)  # where a hook has failed it is there all the same
+                raise
             self.worktrees[commit] = path
         return self.worktrees[commit]
 
@@ -123,11 +149,11 @@ class Builds:
         out.mkdir()
         words = [sys.executable, str(root.resolve() / "cli.py"), *command(original), "--out", str(out)]
         own = os.environ | {"PYTHONPATH": str(root.resolve())}  # before whatever else is installed
-        done = subprocess.run(words, cwd=out, env=own, capture_output=True, text=True)
+        _, told = told_by(words, out, own)
         rows = [row for row in files.read([out]).rows if axes(row) == axes(original)]
         shutil.rmtree(out, ignore_errors=True)
         if not rows:
-            return (done.stderr.strip().splitlines() or ["no row was written"])[-1]
+            return (told.strip().splitlines() or ["no row was written"])[-1]
         return _fault(rows[0], original) or rows[0]
 
 
@@ -139,6 +165,10 @@ def command(row: Row) -> list[str]:
         words += [flag, str(plan[name])] if name in plan else []
     start = row.environment.get("start")
     return words + (["--start", start] if start in {"fork", "spawn"} else [])
+
+
+def _key(change: Change) -> tuple[str, str]:
+    return change.row.cell_id, change.quantity.name
 
 
 def _fault(row: Row, original: Row) -> str | None:

@@ -39,15 +39,20 @@ class Look(NamedTuple):
 LOOKS = (Look(6, 0.2), Look(12, 0.2), Look(24, 0.6))
 """Large slow-downs are found at the first look, and most false suspicions are dropped there."""
 
-Measure = Callable[[NDArray[np.intp], int], Floats]
-"""From the indices of cells and a number of pairs to worsenings (cells, pairs); not finite where a process failed."""
+Measure = Callable[[NDArray[np.intp], int], Floats | None]
+"""From the indices of cells and a number of pairs to worsenings (cells, pairs), not finite where a process failed;
+None if the time for it is up."""
 
 
 class Rerun(NamedTuple):
-    """What measuring again has found: worsenings (C, P), not finite where none was measured, and who is slower."""
+    """What measuring again has found: worsenings (C, P), not finite where none was measured, and who is slower.
+
+    ``unfinished`` are those that were still open when the time was up.
+    """
 
     worsenings: Floats
     slower: Bools
+    unfinished: Bools
 
 
 def suspicious(estimates: Floats, highs: Floats, thresholds: Floats, strict: bool = False) -> Bools:
@@ -108,6 +113,7 @@ def rerun(thresholds: Floats, measure: Measure, alpha: float = ALPHA, strict: bo
     Only these new measurements count: those that raised the suspicion were chosen for being slow.
     Holm's family are the cells measured again, at every look, also those that have left; so whatever
     raised suspicion, and whoever leaves, an unchanged tree fails with at most the level's chance.
+    A look that the time did not suffice for is none: the one before it was the last.
 
     Args:
         thresholds: of the suspicious cells, (C,).
@@ -122,10 +128,13 @@ def rerun(thresholds: Floats, measure: Measure, alpha: float = ALPHA, strict: bo
         which = np.flatnonzero(undecided)
         if not len(which):
             break
-        worsenings[which, done : look.pairs] = measure(which, look.pairs - done)
+        pairs = measure(which, look.pairs - done)
+        if pairs is None:
+            return Rerun(worsenings, slower, undecided)
+        worsenings[which, done : look.pairs] = pairs
         done = look.pairs
         means, p, highs = paired(worsenings[:, :done])
         found = undecided & regressions(np.where(undecided, p, 1.0), highs, thresholds, look.level * alpha)
         slower |= found
         undecided &= ~found & np.isfinite(means) & suspicious(means, highs, thresholds, strict)
-    return Rerun(worsenings, slower)
+    return Rerun(worsenings, slower, np.zeros_like(undecided))

@@ -3,29 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmark.metrics.inference import Estimate, Student
 from benchmark.regress import decision
 from benchmark.regress.decision import Bools, Floats
 from benchmark.regress.pairing import Pairing
+from benchmark.regress.remeasuring import Remeasure, measured_again
 from benchmark.regress.settings import Expectation, GateSettings
-from benchmark.regress.verdicts import Change
+from benchmark.regress.verdicts import Change, Lacking
 
 Verdict = Literal["regression", "expected", "can't tell", "ok"]
-
-
-class Remeasure(Protocol):
-    """Something that can measure both builds of a change again."""
-
-    def refusal(self, change: Change) -> str | None:
-        """Why it cannot, or could not; None if it can."""
-
-    def worsening(self, changes: Sequence[Change], pairs: int) -> Floats:
-        """Of each change so many pairs, worsenings (changes, pairs); not finite where a process failed."""
+Outcome = Literal["passed", "failed", "incomplete", "nothing compared", "nothing measured"]
 
 
 @dataclass(frozen=True)
@@ -50,12 +41,33 @@ class Decision:
     pairing: Pairing
     strict: bool = False
     notes: tuple[str, ...] = ()
+    lacking: tuple[Lacking, ...] = ()
+    complete: bool = False
+    """Whether every cell of both sources must be compared."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the build ends. A regression, a lost result and, if strict, an open question fail it."""
+        bad = {"regression", "can't tell"} if self.strict else {"regression"}
+        if self.pairing.only_failures:
+            return "nothing measured"
+        if self.pairing.broken or any(entry.verdict in bad for entry in self.gated):
+            return "failed"
+        if not self.gated:
+            return "nothing compared"
+        return "incomplete" if self.complete and self.uncompared else "passed"
 
     @property
     def failed(self) -> bool:
-        """Whether the build fails: a regression, a cell without its result, or, if strict, an open question."""
-        bad = {"regression", "can't tell"} if self.strict else {"regression"}
-        return bool(self.pairing.broken) or any(entry.verdict in bad for entry in self.gated)
+        """Whether something is worse, or was lost."""
+        return self.outcome == "failed"
+
+    @property
+    def uncompared(self) -> int:
+        """Cells of either source, and metrics of cells, that were not compared."""
+        pairing = self.pairing
+        cells = len(pairing.only_before) + len(pairing.only_after) + len(pairing.refused)
+        return cells + len(self.lacking)
 
 
 def gate(
@@ -65,6 +77,8 @@ def gate(
     today: date,
     strict: bool = False,
     again: Remeasure | None = None,
+    lacking: Sequence[Lacking] = (),
+    complete: bool = False,
 ) -> Decision:
     """Decide on all changes as one family.
 
@@ -75,6 +89,8 @@ def gate(
         today: after whose end an expectation no longer holds.
         strict: whether the threshold must be ruled out.
         again: measures suspicious cells again; without one the sources alone decide.
+        lacking: what could not be compared within the pairs.
+        complete: whether everything must be compared.
     """
     limits = np.array([c.quantity.margin(settings.threshold(c.row, c.quantity)) for c in changes])
     slower, highs = _as_measured(changes, limits, settings.alpha / (2 if again else 1))
@@ -85,7 +101,8 @@ def gate(
     if again is not None:
         gated = _after_rerun(gated, highs, limits, settings.alpha, strict, again)
     gated = [_expected(entry, settings, today) for entry in gated]
-    return Decision(sorted(gated, key=_urgency), pairing, strict)
+    notes = tuple(f"{start} in [gate] is the beginning of no cell here." for start in settings.idle(pairing.rows_after))
+    return Decision(sorted(gated, key=_urgency), pairing, strict, notes, tuple(lacking), complete)
 
 
 def _as_measured(changes: Sequence[Change], limits: Floats, alpha: float) -> tuple[Bools, Floats]:
@@ -108,46 +125,63 @@ def _verdict(slower: bool, reaches: bool) -> Verdict:
 def _after_rerun(
     gated: list[Gated], highs: Floats, limits: Floats, alpha: float, strict: bool, again: Remeasure
 ) -> list[Gated]:
-    """The same with suspicious cells measured again, and judged by that alone.
-
-    Where some cannot be, they and the others get half of the level each.
-    """
+    """The same with suspicious cells measured again, and judged by that alone; what cannot be keeps its verdict."""
     estimates = np.array([entry.estimate.value for entry in gated])
     open_ = np.flatnonzero(decision.suspicious(estimates, highs, limits, strict)).tolist()
     why = {i: again.refusal(gated[i].change) for i in open_ if not gated[i].change.is_counted}
     which = [i for i, reason in why.items() if reason is None]
     found = dict(enumerate(gated))
     found |= {i: replace(gated[i], note=f"not measured again: {reason}") for i, reason in why.items() if reason}
-
-    def measure(indices: NDArray[np.intp], pairs: int) -> Floats:
-        return again.worsening([gated[which[i]].change for i in indices], pairs)
-
-    result = decision.rerun(limits[which], measure, alpha if len(which) == len(why) else alpha / 2, strict)
-    for i, worsenings, slower in zip(which, result.worsenings, result.slower, strict=True):
-        found[i] = _judged_again(gated[i], worsenings, bool(slower), float(limits[i]), again)
+    suspects = [gated[i].change for i in which]
+    result = measured_again(suspects, limits[which], alpha, strict, again, others=len(which) < len(why))
+    for i, worsenings, slower, unfinished in zip(which, *result, strict=True):
+        done = worsenings[np.isfinite(worsenings)]
+        reason = again.refusal(gated[i].change) or (None if len(done) else "the time for it was up")
+        if reason:
+            found[i] = replace(gated[i], note=f"measuring again failed, so the sources decide: {reason}")
+        else:
+            found[i] = _judged_again(gated[i], done, bool(slower), float(limits[i]), bool(unfinished))
     return list(found.values())
 
 
-def _judged_again(entry: Gated, worsenings: Floats, slower: bool, limit: float, again: Remeasure) -> Gated:
-    done = worsenings[np.isfinite(worsenings)]
-    if reason := again.refusal(entry.change):
-        return replace(entry, verdict="can't tell", note=f"measuring again failed: {reason}")
+def _judged_again(entry: Gated, done: Floats, slower: bool, limit: float, unfinished: bool) -> Gated:
+    """By finished looks alone."""
     error = float(done.std(ddof=1)) / len(done) ** 0.5
     estimate = Student(float(done.mean()), error, len(done) - 1, "paired t")
     verdict = _verdict(slower, estimate.interval().high >= limit)
-    return replace(entry, verdict=verdict, estimate=estimate, pairs=len(done))
+    note = "the time for measuring again was up" if unfinished else ""
+    return replace(entry, verdict=verdict, estimate=estimate, pairs=len(done), note=note)
 
 
 def _expected(entry: Gated, settings: GateSettings, today: date) -> Gated:
-    """A regression that is expected, and not larger than expected, is none."""
-    found = settings.expectation(entry.change.row, entry.change.quantity)
-    if found is None or entry.verdict != "regression":
+    """A regression that is expected, and not larger than expected, is none; nor is what may be one.
+
+    Of several expectations one that holds is enough; if none does, the first is told.
+    """
+    fitting = settings.expectations(entry.change.row, entry.change.quantity)
+    if not fitting or entry.verdict == "ok":
         return entry
+    told = [(found, _objection(entry, found, today)) for found in fitting]
+    found, objection = min(told, key=lambda pair: pair[1] is not None)
+    words = f"{objection or f'expected until {found.until}'}: {found.reason}"
+    verdict = entry.verdict if objection else "expected"
+    return replace(entry, verdict=verdict, expectation=found, note="; ".join(filter(None, (words, entry.note))))
+
+
+def _objection(entry: Gated, found: Expectation, today: date) -> str | None:
+    """Why an expectation does not cover what was found; None if it does.
+
+    What is surely worse is held to the limit by its estimate, what may be worse by the end of its
+    interval: a wide spread must not hide a larger loss than was accepted.
+    """
     if today > found.until:
-        return replace(entry, expectation=found, note=f"expected until {found.until} only: {found.reason}")
-    if found.at_most is not None and entry.estimate.value > entry.change.quantity.margin(found.at_most):
-        return replace(entry, expectation=found, note=f"worse than the {found.at_most:.0%} expected: {found.reason}")
-    return replace(entry, verdict="expected", expectation=found, note=f"expected until {found.until}: {found.reason}")
+        return f"expected until {found.until} only"
+    if found.at_most is None:
+        return None
+    limit = entry.change.quantity.margin(found.at_most)
+    if entry.verdict == "regression":
+        return f"worse than the {found.at_most:.0%} expected" if entry.estimate.value > limit else None
+    return f"may be worse than the {found.at_most:.0%} expected" if entry.estimate.interval().high > limit else None
 
 
 def _urgency(entry: Gated) -> tuple[int, float]:

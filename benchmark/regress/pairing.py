@@ -50,6 +50,17 @@ class Pairing:
     only_before: list[Row] = field(default_factory=list)
     only_after: list[Row] = field(default_factory=list)
 
+    @property
+    def rows_after(self) -> list[Row]:
+        """One row of every cell of the newer source."""
+        compared = [pair.row for pair in self.pairs]
+        return [*compared, *(r.row for r in self.refused), *(b.after for b in self.broken), *self.only_after]
+
+    @property
+    def only_failures(self) -> bool:
+        """Whether the newer source has cells, and no result of any."""
+        return bool(rows := self.rows_after) and all(row.status != "ok" for row in rows)
+
 
 Cells = dict[str, list[Row]]
 
@@ -68,11 +79,11 @@ def pair(before: Iterable[Row], after: Iterable[Row], allowed: Sequence[str] = (
     for key, rows in theirs.items():
         match = key if key in ours else _under_other_flags(rows[0], ours, taken)
         if match is None:
-            found.only_after.append(rows[0])
+            found.only_after.append(_face(rows))
             continue
         taken.add(match)
         _sort_in(found, ours[match], rows, allowed)
-    found.only_before = [rows[0] for key, rows in ours.items() if key not in taken]
+    found.only_before = [_face(rows) for key, rows in ours.items() if key not in taken]
     return found
 
 
@@ -82,6 +93,11 @@ def _cells(rows: Iterable[Row]) -> Cells:
     for row in {row.cell_id: row for row in rows}.values():
         found.setdefault(_key(axes(row)), []).append(row)
     return found
+
+
+def _face(rows: Sequence[Row]) -> Row:
+    """The row that stands for a cell: one with a result, if there is one."""
+    return next((row for row in rows if row.status == "ok"), rows[0])
 
 
 def _key(conditions: Conditions) -> str:
@@ -103,7 +119,7 @@ def _sort_in(found: Pairing, before: list[Row], after: list[Row], allowed: Seque
     """Compare, refuse, or call broken."""
     good = [[row for row in rows if row.status == "ok"] for rows in (before, after)]
     if not good[0]:
-        found.only_after.append(after[0])
+        found.only_after.append(_face(after))
         return
     differing = differences(axes(before[0]), axes(after[0])) | differences(
         surroundings(good[0][0]), surroundings((good[1] or after)[0])
@@ -112,7 +128,7 @@ def _sort_in(found: Pairing, before: list[Row], after: list[Row], allowed: Seque
         differing.pop("device_name", None)  # a cell that failed tells of no device
     kept_out = {name: values for name, values in differing.items() if not is_allowed(name, allowed)}
     if kept_out:
-        found.refused.append(Refused(after[0], named(kept_out), list(kept_out)))
+        found.refused.append(Refused(_face(after), named(kept_out), list(kept_out)))
     elif not good[1]:
         found.broken.append(Broken(before[0], after[0]))
     else:

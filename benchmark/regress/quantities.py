@@ -10,6 +10,7 @@ from benchmark.metrics.inference import Estimate, Exact, log_ratio
 from benchmark.metrics.paired import sign_flips
 from benchmark.spec.errors import unknown
 from benchmark.store.row import Row
+from benchmark.store.soundness import is_number, is_positive
 
 Scale = Literal["ratio", "points"]
 Unit = Literal["ms", "tokens/s", "B", "J", "h", "share", ""]
@@ -19,7 +20,7 @@ Unit = Literal["ms", "tokens/s", "B", "J", "h", "share", ""]
 class Quantity:
     """One column of a row as something that can become worse.
 
-    of: kinds of cell that have it. values: one a process. by_seed: trainings, which are compared in
+    of: kinds of cell that have it. values: one a process, of counts also 0. by_seed: trainings, which are compared in
     pairs of equal seeds. share: the threshold of the gate, where it is not that of ``--fail-on``.
     """
 
@@ -39,9 +40,15 @@ class Quantity:
         """A share such as 0.05 on the scale of the estimate."""
         return math.log1p(share) if self.scale == "ratio" else share
 
+    def on_scale(self, row: Row) -> list[float]:
+        """The values that have a place on the quantity's scale: of ratios those above 0."""
+        return [value for value in self.values(row) if value > 0 or self.scale == "points"]
+
 
 def _times(row: Row) -> list[float]:
-    return row.process_medians_ms or ([row.median_ms] if row.median_ms else [])
+    """All of them, or none if one is no time."""
+    found = row.process_medians_ms or ([] if row.median_ms is None else [row.median_ms])
+    return found if all(map(is_positive, found)) else []
 
 
 def _rates(row: Row) -> list[float]:
@@ -50,18 +57,25 @@ def _rates(row: Row) -> list[float]:
 
 def _column(name: str, row: Row) -> list[float]:
     value = getattr(row, name)
-    return [float(value)] if value else []  # of nothing there is no ratio
+    return [float(value)] if is_positive(value) else []  # of nothing there is no ratio
+
+
+def _count(name: str, row: Row) -> list[float]:
+    """Likewise of a count, of which 0 is one: a compiler may plan no memory at all."""
+    value = getattr(row, name)
+    return [] if value is None or value < 0 else [float(value)]
 
 
 def _score(measure: str, row: Row) -> list[float]:
     history = row.detail.get("history")
     told = history if isinstance(history, dict) else {}
     value = told.get("test_score", row.test_accuracy)
-    return [float(value)] if value is not None and told.get("measure", "accuracy") == measure else []
+    return [float(value or 0)] if is_number(value) and told.get("measure", "accuracy") == measure else []
 
 
 def _bytes(name: str, of: tuple[str, ...], counted: bool) -> Quantity:
-    return Quantity(name, "B", of, partial(_column, name), words=("smaller", "larger"), counted=counted)
+    read = partial(_count if counted else _column, name)
+    return Quantity(name, "B", of, read, words=("smaller", "larger"), counted=counted)
 
 
 QUANTITIES = {
@@ -112,6 +126,8 @@ def values(quantity: Quantity, rows: Iterable[Row]) -> list[float]:
 def worsening(quantity: Quantity, before: Sequence[Row], after: Sequence[Row]) -> Estimate | None:
     """How much worse it has become, positive if so: a log ratio or a difference; None where a side has no value.
 
+    Of counts a rise from 0 is infinite, a fall to 0 infinitely negative.
+
     Args:
         quantity: what is compared.
         before: rows of one cell, one a replicate or seed.
@@ -124,8 +140,12 @@ def worsening(quantity: Quantity, before: Sequence[Row], after: Sequence[Row]) -
         return None
     better, worse = (b, a) if quantity.higher_is_better else (a, b)
     if quantity.counted and len(set(a)) == len(set(b)) == 1:
-        return Exact(math.log(worse[0] / better[0]))
-    return log_ratio(worse, better)
+        return Exact(_log(worse[0]) - _log(better[0]) if worse != better else 0.0)
+    return log_ratio(worse, better) if min(*a, *b) > 0 else None
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
 
 
 def _over_seeds(quantity: Quantity, before: Sequence[Row], after: Sequence[Row]) -> Estimate | None:
@@ -134,6 +154,7 @@ def _over_seeds(quantity: Quantity, before: Sequence[Row], after: Sequence[Row])
     if not seeds:
         return None
     if quantity.scale == "ratio":
-        return sign_flips([math.log(b[seed] / a[seed]) for seed in seeds])
+        known = [seed for seed in seeds if a[seed] > 0 and b[seed] > 0]
+        return sign_flips([math.log(b[seed] / a[seed]) for seed in known]) if known else None
     sign = -1 if quantity.higher_is_better else 1
     return sign_flips([sign * (b[seed] - a[seed]) for seed in seeds])

@@ -1,5 +1,6 @@
 """The table [gate] of rotbench.toml: thresholds, and regressions that are expected until a day."""
 
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -8,30 +9,37 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from benchmark.backends import FRAMEWORKS
 from benchmark.regress.conditions import check_allowed
 from benchmark.regress.decision import ALPHA
 from benchmark.regress.quantities import QUANTITIES, Quantity
+from benchmark.spec import LAYERS
 from benchmark.spec.errors import UserError, unknown
 from benchmark.store.row import Row
 from benchmark.sweeps.config import CONFIG_FILE
 
 
 def share(value: Any) -> Any:
-    """A share between 0 and 1 from 0.05 or "5%".
+    """A share from 0.05 or "5%"; from 1 on only as a percentage, as a bare 5 is more often meant as 5 %.
 
-    >>> share("5%"), share(0.05)
-    (0.05, 0.05)
+    >>> share("5%"), share(0.05), share("150%")
+    (0.05, 0.05, 1.5)
     """
-    if not isinstance(value, str):
-        return value
-    number, percent = value.strip().removesuffix("%"), value.strip().endswith("%")
+    text = value.strip() if isinstance(value, str) else value
+    percent = isinstance(text, str) and text.endswith("%")
     try:
-        return float(number) / (100 if percent else 1)
+        number = float(text.removesuffix("%")) if isinstance(text, str) else text
     except ValueError:
         raise ValueError('must be a share such as "5%" or 0.05') from None
+    if percent:
+        return number / 100
+    if isinstance(number, int | float) and number >= 1:
+        raise ValueError('must be less than 1, or a percentage such as "150%"')
+    return number
 
 
-Share = Annotated[float, BeforeValidator(share), Field(gt=0, lt=1)]
+Share = Annotated[float, BeforeValidator(share), Field(gt=0, lt=math.inf)]
+Level = Annotated[float, BeforeValidator(share), Field(gt=0, lt=1)]
 Frozen = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -62,7 +70,7 @@ class GateSettings(BaseModel):
     model_config = Frozen
 
     fail_on: Share = 0.05
-    alpha: Share = ALPHA
+    alpha: Level = ALPHA
     metrics: dict[str, Share] = {}
     layers: dict[str, Share] = {}
     cells: dict[str, Share] = {}
@@ -71,16 +79,21 @@ class GateSettings(BaseModel):
 
     def threshold(self, row: Row, quantity: Quantity) -> float:
         """The share by which this cell must not become worse."""
-        for start, value in self.cells.items():
-            if row.cell_id.startswith(start):
-                return value
+        if starts := [start for start in self.cells if row.cell_id.startswith(start)]:
+            return self.cells[max(starts, key=len)]
         if row.layer in self.layers and quantity.scale == "ratio":
             return self.layers[row.layer]
         return self.metrics.get(quantity.name, quantity.share or self.fail_on)
 
-    def expectation(self, row: Row, quantity: Quantity) -> Expectation | None:
-        """The first one that fits a cell."""
-        return next((entry for entry in self.expect_regression if entry.fits(row, quantity)), None)
+    def expectations(self, row: Row, quantity: Quantity) -> list[Expectation]:
+        """Those that are meant for a cell."""
+        return [entry for entry in self.expect_regression if entry.fits(row, quantity)]
+
+    def idle(self, rows: Iterable[Row]) -> list[str]:
+        """The beginnings of ids that none of these rows has."""
+        ids = [row.cell_id for row in rows]
+        starts = [*self.cells, *(entry.cell for entry in self.expect_regression if entry.cell)]
+        return [start for start in dict.fromkeys(starts) if not any(own.startswith(start) for own in ids)]
 
 
 def read_settings(file: Path | None, overrides: Mapping[str, Any]) -> GateSettings:
@@ -97,7 +110,10 @@ def read_settings(file: Path | None, overrides: Mapping[str, Any]) -> GateSettin
         found = GateSettings.model_validate(table | dict(overrides))
     except ValidationError as error:
         raise UserError(_told(error, overrides, path)) from None
-    _check_names("metric", [*found.metrics, *(e.metric for e in found.expect_regression if e.metric)], QUANTITIES)
+    expected = found.expect_regression
+    _check_names("metric", [*found.metrics, *(entry.metric for entry in expected)], QUANTITIES)
+    _check_names("layer", [*found.layers, *(entry.layer for entry in expected)], LAYERS)
+    _check_names("framework", [entry.framework for entry in expected], FRAMEWORKS)
     check_allowed(found.allow_different)
     return found
 
@@ -105,7 +121,7 @@ def read_settings(file: Path | None, overrides: Mapping[str, Any]) -> GateSettin
 def _table(path: Path) -> dict[str, Any]:
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8")).get("gate", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
     if not isinstance(found, dict):
         raise UserError(f"{path}: [gate] must be a table")
@@ -123,7 +139,7 @@ def _told(error: ValidationError, overrides: Mapping[str, Any], path: Path) -> s
     return f"{name}: {message[0].lower()}{message[1:]}, got {first['input']!r}"
 
 
-def _check_names(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
+def _check_names(kind: str, given: Iterable[str | None], known: Iterable[str]) -> None:
     for name in given:
-        if name not in (listed := list(known)):
+        if name is not None and name not in (listed := list(known)):
             raise unknown(f"{kind} in [gate]", name, listed)

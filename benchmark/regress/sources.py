@@ -11,7 +11,9 @@ from pydantic import ValidationError
 from benchmark.spec.errors import UserError
 from benchmark.store import files
 from benchmark.store.row import Row
+from benchmark.store.soundness import fault_of
 
+GIT_S = 600
 FORMS = "a folder, a .parquet or .json file, REF or REF:FOLDER of git, or FOLDER@COMMIT"
 
 
@@ -19,6 +21,10 @@ class NothingToCompareError(UserError):
     """The request is sound, but there is nothing to compare."""
 
     exit_code = 3
+
+
+class GitError(UserError):
+    """Git is not here, or has refused; in its own words."""
 
 
 class Source(NamedTuple):
@@ -64,7 +70,10 @@ def _read(word: str, folder: Path, checkout: Path) -> Source:
 
 def _stored(name: str, paths: list[Path]) -> Source:
     rows, bad = files.read(paths)
-    return Source(name, rows, [(str(path), why) for path, why in bad])
+    faults = [(row, fault_of(row)) for row in rows]
+    unsound = [(f"{name}, cell {row.cell_id[:8]}", fault) for row, fault in faults if fault]
+    sound = [row for row, fault in faults if fault is None]
+    return Source(name, sound, [*((str(path), why) for path, why in bad), *unsound])
 
 
 def _runs(folder: Path, commit: str) -> Source:
@@ -77,6 +86,8 @@ def _json_file(path: Path) -> Source:
     """Rows as ``rotbench results export --format json`` writes them."""
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        return Source(str(path), [], [(str(path), "it is nested too deeply")])
     except (OSError, ValueError) as error:
         why = "it is empty" if not path.stat().st_size else f"not JSON: {error}"
         return Source(str(path), [], [(str(path), why)])
@@ -91,7 +102,11 @@ def _json_file(path: Path) -> Source:
 
 def _add(values: Any, place: str, rows: list[Row], bad: list[tuple[str, str]]) -> None:
     try:
-        rows.append(Row.model_validate(values))
+        row = Row.model_validate(values)
+        if fault := fault_of(row):
+            bad.append((place, fault))
+        else:
+            rows.append(row)
     except ValidationError as error:
         first = error.errors()[0]
         bad.append((place, f"{'.'.join(map(str, first['loc']))} {first['msg'].lower()}".strip()))
@@ -102,7 +117,7 @@ def _commit(ref: str, checkout: Path) -> str | None:
     try:
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         return git(checkout, *words).decode().strip() if ref else None
-    except (OSError, subprocess.CalledProcessError):
+    except GitError:
         return None
 
 
@@ -119,5 +134,13 @@ def _at_ref(name: str, commit: str, inside: str, checkout: Path) -> Source:
 
 
 def git(folder: Path, *words: str) -> bytes:
-    """What git prints. Raises CalledProcessError if it fails."""
-    return subprocess.run(["git", *words], cwd=folder, capture_output=True, check=True, timeout=600).stdout
+    """What git prints. Raises GitError with its last line if it fails."""
+    try:
+        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, timeout=GIT_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        why = getattr(error, "strerror", None) or f"it took more than {GIT_S} s"
+        raise GitError(f"git {words[0]} in {folder}: {why}") from None
+    if done.returncode:
+        told = done.stderr.decode(errors="replace").strip().splitlines()
+        raise GitError(f"git {words[0]}: {told[-1] if told else f'it ended with {done.returncode}'}")
+    return done.stdout

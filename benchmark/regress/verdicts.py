@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from benchmark.metrics.inference import ALPHA, MINIMUM_EFFECT, Estimate, Exact, Side, Student, compare
 from benchmark.metrics.multiple import benjamini_hochberg
@@ -64,6 +65,27 @@ def changes(pairs: Sequence[Pair], chosen: Sequence[Quantity]) -> list[Change]:
     return found
 
 
+class Lacking(NamedTuple):
+    """A quantity of a cell that cannot be compared, since one side has no value of it."""
+
+    quantity: Quantity
+    pair: Pair
+    side: str
+    """``before`` or ``after``, the one without a value; ``common`` if both have some and none belong together."""
+
+
+def lacking(pairs: Sequence[Pair], chosen: Sequence[Quantity]) -> list[Lacking]:
+    """What only one side of a pair has, or both have of different seeds."""
+    found = []
+    for quantity in chosen:
+        for pair in (pair for pair in pairs if pair.row.metric in quantity.of):
+            known = [bool(values(quantity, rows)) for rows in (pair.before, pair.after)]
+            if any(known) and worsening(quantity, pair.before, pair.after) is None:
+                side = "common" if all(known) else "after" if known[0] else "before"
+                found.append(Lacking(quantity, pair, side))
+    return found
+
+
 def judge(found: Sequence[Change], minimum_effect: float = MINIMUM_EFFECT, alpha: float = ALPHA) -> list[Compared]:
     """What can be said of each, the worst first.
 
@@ -94,9 +116,12 @@ def _word(quantity: Quantity, side: Side) -> str:
 def mean_change(found: Sequence[Change]) -> Estimate:
     """The mean worsening of changes of one quantity, over just these cells: of ratios the geometric mean.
 
+    Changes from 0 and to 0, which have no ratio, are left out unless there are no others.
+
     Its error is that of the cells' own estimates, taken to be independent; freedom by Satterthwaite
     (1946). At least one change.
     """
+    found = [change for change in found if math.isfinite(change.worsening.value)] or found[:1]
     value = sum(change.worsening.value for change in found) / len(found)
     parts = [(e.standard_error**2, e.freedom) for c in found if isinstance(e := c.worsening, Student)]
     if len(parts) < sum(not change.is_counted for change in found) or any(freedom < 1 for _, freedom in parts):
@@ -109,9 +134,11 @@ def mean_change(found: Sequence[Change]) -> Estimate:
 
 
 def centre(found: Sequence[float], quantity: Quantity) -> float:
-    """The geometric mean, of scores in points the mean."""
+    """The geometric mean, 0 if a value is 0; of scores in points the mean."""
     if quantity.scale == "points":
         return sum(found) / len(found)
+    if min(found) == 0:
+        return 0.0
     return math.exp(sum(map(math.log, found)) / len(found))
 
 

@@ -11,21 +11,22 @@ from benchmark.store.row import Row
 from benchmark.tasks import TASKS
 
 
-def claims_in(path: Path, rows: Sequence[Row]) -> tuple[list[Claim], list[Unclear]]:
-    """The claims of a Markdown file, and its sentences that look like claims but are not understood.
-
-    Args:
-        path: of the file, UTF-8.
-        rows: whose layers and tasks are known too, besides those of this installation.
-
-    Raises:
-        UserError: if the file cannot be read.
-    """
+def text_of(path: Path) -> str:
+    """The text of a file. Raises UserError if it cannot be read or is not UTF-8."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"the claims must be in a readable text file, got {path}: {reason}") from None
+
+
+def claims_in(text: str, rows: Sequence[Row]) -> tuple[list[Claim], list[Unclear]]:
+    """The claims of a Markdown text, and its sentences that look like claims but are not understood.
+
+    Args:
+        text: of a whole file.
+        rows: whose layers and tasks are known too, besides those of this installation.
+    """
     layers = dict.fromkeys([*LAYERS, *(row.layer for row in rows)])
     tasks = dict.fromkeys([*TASKS, *(row.task for row in rows if row.task)])
     found = read(sentences(text), layers, tasks)

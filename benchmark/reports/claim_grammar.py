@@ -4,12 +4,14 @@ A sentence is only read as a claim if every word of it is understood. One that l
 has words left over is listed as such, never judged by half.
 """
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from benchmark.metrics.inference import Side
+from benchmark.reports.claim_options import fault
 from benchmark.reports.claim_scope import Scope, take_scope
 from benchmark.reports.claim_words import COMPARED, EMPTY, EXPONENTS, EXTREME, QUANTITIES, SUSPECT
 from benchmark.reports.evidence import Subject
@@ -46,7 +48,10 @@ class Unclear(NamedTuple):
     why: str
 
 
-VERB = r"(?:is|are|was|were|runs|uses|needs|takes|requires|has|does|performs|trains to be)"
+VERB = (
+    r"(?:is|are|was|were|runs|uses|needs|takes|requires|has|does|performs|trains to be|achieves|reaches|attains|"
+    r"obtains|gets|gives|shows)"
+)
 FACTOR = r"(?:(?:at least )?(?P<factor>\d+(?:\.\d+)?) ?(?:x|times) )?"
 
 
@@ -80,14 +85,19 @@ def _finished(sentence: Sentence, parts: "Parts", rest: str, tasks: tuple[str, .
     """The claim, if the rest of the sentence says nothing but where it holds."""
     scope, left = take_scope(rest, tasks)
     words = re.sub(EMPTY, " ", left).split()
-    if words:
-        return Unclear(*sentence, f"not understood: {' '.join(words)}")
+    wrong = [text for text in (" ".join(words), *map(fault, parts.subjects), scope.fault) if text]
+    if wrong:
+        return Unclear(*sentence, f"not understood: {wrong[0]}")
     if len(set(parts.subjects)) < len(parts.subjects):
         return Unclear(*sentence, "compares a layer with itself")
-    if parts.kind == "compare" and parts.value is not None and (parts.value <= 1 or parts.quantity == "score"):
+    if parts.kind == "compare" and parts.value is not None and not _is_factor(parts.value, parts.quantity):
         return Unclear(*sentence, "a factor must be above 1, and of a time, a memory or a count")
     quantity = parts.quantity or ("score" if scope.tasks else "time")
     return Claim(*sentence, parts.kind, parts.subjects, quantity, parts.side, parts.value, scope)
+
+
+def _is_factor(value: float, quantity: Quantity | None) -> bool:
+    return 1 < value < math.inf and quantity != "score"
 
 
 class Parts(NamedTuple):
@@ -107,7 +117,7 @@ def _patterns(subject: str) -> "Iterable[tuple[str, Maker]]":
     """Each form of claim: a pattern of its core, and what makes parts of the groups that it found."""
     a, b, both = rf"\b(?P<a>{subject})", rf"(?P<b>{subject})(?![\w-])", rf"\b(?P<a>{subject}) and (?P<b>{subject})"
     for words, quantity, side in COMPARED:
-        yield rf"{a} {VERB} {FACTOR}{words} than {b}", Maker("compare", quantity, side)
+        yield rf"{a} {VERB} (?:a )?{FACTOR}{words} than {b}", Maker("compare", quantity, side)
     for words, quantity, side in EXTREME:
         yield rf"{a} {VERB} (?:the )?{words}\b", Maker("extreme", quantity, side)
     yield rf"{a} (?:beats|outperforms) {b}", Maker("compare", "score", "more")

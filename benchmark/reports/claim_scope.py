@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from benchmark.spec.base import LARGEST
 from benchmark.store.row import Row
 
 NUMBER = r"\d[\d,]*"
@@ -50,9 +51,26 @@ class Scope:
             return False
         return self.shortest <= length and (self.longest is None or length <= self.longest)
 
+    @property
+    def fault(self) -> str:
+        """Why no row could ever be within it, for its numbers; empty if one could."""
+        given = [*self.lengths, self.shortest or 1, LARGEST if self.longest is None else self.longest]
+        given += [_whole(value) for name, values in self.axes if name in NUMBERED for value in values]
+        if not all(1 <= number <= LARGEST for number in given):
+            return f"lengths and sizes must lie between 1 and {LARGEST:,}"
+        if self.longest is not None and self.shortest > self.longest:
+            return f"no length lies between {self.shortest:,} and {self.longest:,}"
+        return ""
+
     def named(self, name: str) -> tuple[str, ...]:
         """The values of an axis that are named; none if it is not."""
         return dict(self.axes).get(name, ())
+
+
+def _whole(digits: str) -> int:
+    """The number that is written, which may have commas; of absurdly many digits only that it is too large."""
+    digits = digits.replace(",", "")
+    return int(digits) if len(digits) <= len(str(LARGEST)) + 9 else LARGEST + 1
 
 
 def _axis(row: Row, name: str) -> str:
@@ -110,13 +128,13 @@ def _taken_lengths(text: str, bounds: dict[str, list[int]]) -> str:
 
     def add(name: str, more: int = 0) -> Callable[[re.Match[str]], None]:
         def use(match: re.Match[str]) -> None:
-            numbers = [int(word.replace(",", "")) + more for word in re.findall(NUMBER, match.group())]
+            numbers = [_whole(word) + more for word in re.findall(NUMBER, match.group())]
             bounds.setdefault(name, []).extend(numbers)
 
         return use
 
     def add_range(match: re.Match[str]) -> None:
-        low, high = (int(word.replace(",", "")) for word in re.findall(NUMBER, match.group()))
+        low, high = (_whole(word) for word in re.findall(NUMBER, match.group()))
         bounds["shortest"], bounds["longest"] = [low], [high]
 
     mark = rf"\b{LENGTH}\s*(?:=|of)?\s*"

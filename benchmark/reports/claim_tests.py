@@ -10,7 +10,7 @@ from benchmark.reports import numbers as n
 from benchmark.reports.claim_criteria import Criteria, exponent_regions, regions
 from benchmark.reports.claim_gaps import METRICS, command_for, why_missing
 from benchmark.reports.claim_grammar import Claim
-from benchmark.reports.evidence import Group, Pair, Subject, groups, pairs, size_words, sizes
+from benchmark.reports.evidence import Group, Pair, Subject, fits, groups, pairs, size_words, sizes
 from benchmark.reports.measures import Quantity, Scale, measured, values
 from benchmark.reports.results import latest
 from benchmark.spec.errors import UserError
@@ -78,9 +78,9 @@ def tests_of(claim: Claim, rows: Sequence[Row], criteria: Criteria) -> list[Find
 
 def left_out(claim: Claim, rows: Sequence[Row]) -> str:
     """Rows that the claim is about, but that have no result; empty if there are none."""
-    named = {subject.layer for subject in claim.subjects}
     open_to_all = claim.kind in {"extreme", "twins"}
-    failed = [r for r in in_scope(claim, rows) if r.status != "ok" and (open_to_all or r.layer in named)]
+    failed = [r for r in in_scope(claim, rows) if r.status != "ok"]
+    failed = [r for r in failed if open_to_all or any(fits(r, subject) for subject in claim.subjects)]
     listed = dict.fromkeys(f"{r.layer} at {r.task or n.count(r.seq_len)} {r.status}" for r in failed)
     return f"not in it: {', '.join(listed)}" if listed and claim.kind != "twins" else ""
 
@@ -182,10 +182,9 @@ def _growth(claim: Claim, group: Group, by_length: list[tuple[int, list[float]]]
 def _twins(claim: Claim, rows: Sequence[Row]) -> list[Finding] | Missing:
     """The largest gate error of each layer in both frameworks, over its bound; a failed gate is beyond it."""
     gated = [r for r in latest(rows) if claim.scope.covers(r) and r.subject == "layer" and _gate(r) is not None]
-    layers = [s.layer for s in claim.subjects] or list(dict.fromkeys(row.layer for row in gated))
     found = []
-    for layer in layers:
-        own = [row for row in gated if row.layer == layer]
+    for subject in claim.subjects or [Subject(layer) for layer in dict.fromkeys(row.layer for row in gated)]:
+        own = [row for row in gated if fits(row, subject)]
         if {row.framework for row in own} < {"torch", "jax"}:
             continue
         worst = max(own, key=lambda row: _gate(row) or 0.0)
@@ -193,8 +192,9 @@ def _twins(claim: Claim, rows: Sequence[Row]) -> list[Finding] | Missing:
         figures = f"largest error {ratio:.1g} of its bound, in {worst.framework}"
         basis = "each against the oracle, before timing; rotbench verify holds them to each other"
         estimate, holds, fails = Exact(math.log(ratio)), (Region(high=0),), (Region(0),)
-        found.append(Finding((layer,), estimate, holds, fails, figures, "a bound", basis, tuple(own)))
-    return found or Missing("no layer has passed or failed the gate in both frameworks", "rotbench verify")
+        found.append(Finding((str(subject),), estimate, holds, fails, figures, "a bound", basis, tuple(own)))
+    who = f"{claim.subjects[0]} has not" if claim.subjects else "no layer has"
+    return found or Missing(f"{who} passed or failed the gate in both frameworks", command_for(claim))
 
 
 def _gate(row: Row) -> float | None:

@@ -5,11 +5,13 @@ import re
 from benchmark.metrics.inference import Side
 from benchmark.reports.measures import Quantity
 
+SCORES = r"(?:test )?(?:scores?|accurac(?:y|ies))"
+
 COMPARED: tuple[tuple[str, Quantity, Side], ...] = (
     (r"(?:faster|quicker)", "time", "less"),
     (r"slower", "time", "more"),
-    (r"(?:better|more accurate)", "score", "more"),
-    (r"(?:worse|less accurate)", "score", "less"),
+    (rf"(?:(?:better|higher) {SCORES}|better|more accurate)", "score", "more"),
+    (rf"(?:(?:worse|lower) {SCORES}|worse|less accurate)", "score", "less"),
     (r"less memory", "memory", "less"),
     (r"more memory", "memory", "more"),
     (r"less time", "time", "less"),
@@ -24,8 +26,8 @@ COMPARED: tuple[tuple[str, Quantity, Side], ...] = (
 EXTREME: tuple[tuple[str, Quantity, Side], ...] = (
     (r"(?:fastest|quickest)", "time", "less"),
     (r"slowest", "time", "more"),
-    (r"(?:best|most accurate)", "score", "more"),
-    (r"(?:worst|least accurate)", "score", "less"),
+    (rf"(?:(?:best|highest) {SCORES}|best|most accurate)", "score", "more"),
+    (rf"(?:(?:worst|lowest) {SCORES}|worst|least accurate)", "score", "less"),
     (r"least memory", "memory", "less"),
     (r"most memory", "memory", "more"),
     (r"(?:fewest|least) (?:flops|operations)", "flops", "less"),
@@ -58,6 +60,6 @@ EMPTY = (
 """Words that change nothing that is judged: what is claimed is judged wherever it was measured, and by significance."""
 
 SUSPECT = re.compile(
-    r"\b(?:faste[rs]t?|slowe[rs]t?|quicke[rs]t?|best|worst|better|worse|fewe[rs]t?|less|least|more|most|beats?|"
+    r"\b(?:faste[rs]t?|slowe[rs]t?|quicke[rs]t?|best|worst|better|worse|high(?:er|est)|low(?:er|est)|fewe[rs]t?|less|least|more|most|beats?|"
     r"outperforms?|differs?|scales?|grows?|equal(?:ly)?|same|as \w+ as|match(?:es)?|tie[sd]?|agree|twins)\b"
 )

@@ -9,17 +9,17 @@ from benchmark.metrics.statistics import Interval
 from benchmark.regress.pairing import Pairing
 from benchmark.regress.quantities import Quantity
 from benchmark.regress.sources import Source
-from benchmark.regress.verdicts import Change, Compared, effect_of, mean_change
+from benchmark.regress.verdicts import Change, Compared, Lacking, effect_of, mean_change
 from benchmark.reports import numbers as n
 from benchmark.reports.as_json import finite
 from benchmark.reports.labels import algorithm, layer, variants
 from benchmark.reports.listing import SHORT_ID
+from benchmark.reports.pairing import MOST_NAMED, pairing_json
 from benchmark.reports.tables import Table
 from benchmark.store.row import Row
 
 CELL = ["cell", "layer", "framework", "algorithm", "direction", "length or task", "batch", "variant"]
 OPTIONAL = ("cell", "variant", "batch", "algorithm", "direction", "framework")
-MOST_NAMED = 5
 
 
 def comparison_tables(found: Sequence[Compared]) -> list[Table]:
@@ -89,7 +89,9 @@ def level_text(quantity: Quantity, value: float) -> str:
 
 
 def effect_text(quantity: Quantity, value: float) -> str:
-    """A ratio with three decimals while they say something, or points with two."""
+    """A ratio with three decimals while they say something, or points with two; of a count from 0 there is none."""
+    if math.isinf(value):
+        return "from 0"
     return f"x{_ratio(value)}" if quantity.scale == "ratio" else f"{100 * value:+.2f} points"
 
 
@@ -99,6 +101,8 @@ def _ratio(value: float) -> str:
 
 def interval_text(quantity: Quantity, interval: Interval) -> str:
     """Of a ratio or a difference; said in words where there are too few values for one."""
+    if math.isinf(interval.median):
+        return "exact"
     if not (math.isfinite(interval.high) and math.isfinite(interval.low)):
         return "too few values"
     if quantity.scale == "ratio":
@@ -127,44 +131,8 @@ def source_line(side: str, source: Source) -> str:
     return f"{side}: {source.name}, {len(source.rows)} rows of commit {names}{dirty}"
 
 
-def pairing_lines(pairing: Pairing) -> list[str]:
-    """What is not compared, and why, a line each reason."""
-    lines = []
-    for why, rows in _by_reason(pairing).items():
-        keys = dict.fromkeys(key for entry in pairing.refused if "; ".join(entry.why) == why for key in entry.keys)
-        allow = " ".join(f"--allow-different {key}" for key in keys)
-        lines.append(f"not comparable: {why} ({_cells(rows)}); compare all the same with {allow}")
-    if pairing.only_after:
-        lines.append(f"without a baseline: {_cells(pairing.only_after)}")
-    if pairing.only_before:
-        lines.append(f"not measured now: {_cells(pairing.only_before)}")
-    lines += [
-        f"no result any more: {cell_name(after)} {after.status}: {after.reason or n.MISSING}"
-        for _, after in pairing.broken
-    ]
-    return lines
-
-
-def _by_reason(pairing: Pairing) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for entry in pairing.refused:
-        found.setdefault("; ".join(entry.why), []).append(entry.row)
-    return found
-
-
-def _cells(rows: Sequence[Row]) -> str:
-    named = ", ".join(cell_name(row) for row in rows[:MOST_NAMED])
-    return named + (f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else "")
-
-
-def cell_name(row: Row) -> str:
-    """A cell in a few words."""
-    what = row.task or (f"length {row.seq_len:,}" if row.seq_len else "")
-    return " ".join(w for w in (row.metric, row.framework, row.layer, row.direction, what) if w)
-
-
 def change_json(change: Change) -> dict[str, Any]:
-    """A change as JSON values; an infinite end of an interval is null."""
+    """A change as JSON values; what is infinite is null: a ratio to 0, an end of an interval."""
     before, after = change.levels
     effect = change.effect
     return {
@@ -174,7 +142,7 @@ def change_json(change: Change) -> dict[str, Any]:
         "unit": change.quantity.unit,
         "before": before,
         "after": after,
-        effect_name(change.quantity): effect.median,
+        effect_name(change.quantity): finite(effect.median),
         "ci_low": finite(effect.low),
         "ci_high": finite(effect.high),
         "test": change.worsening.test,
@@ -182,22 +150,10 @@ def change_json(change: Change) -> dict[str, Any]:
     }
 
 
-def pairing_json(pairing: Pairing) -> dict[str, Any]:
-    """What was not compared, as JSON values."""
-    return {
-        "refused": [{"cell_id": entry.row.cell_id, "differences": entry.why} for entry in pairing.refused],
-        "broken": [
-            {"cell_id": after.cell_id, "status": after.status, "reason": after.reason} for _, after in pairing.broken
-        ],
-        "only_before": [row.cell_id for row in pairing.only_before],
-        "only_after": [row.cell_id for row in pairing.only_after],
-    }
-
-
-def comparison_json(found: Iterable[Compared], pairing: Pairing) -> dict[str, Any]:
+def comparison_json(found: Iterable[Compared], pairing: Pairing, alone: Sequence[Lacking] = ()) -> dict[str, Any]:
     """All that ``rotbench compare`` has found."""
     listed = [
         change_json(entry.change) | {"verdict": entry.verdict, "p": entry.p, "p_adjusted": entry.p_adjusted}
         for entry in found
     ]
-    return {"comparisons": listed} | pairing_json(pairing)
+    return {"comparisons": listed} | pairing_json(pairing, alone)

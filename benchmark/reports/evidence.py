@@ -155,10 +155,13 @@ def _near(a: int | None, b: int | None) -> bool:
 def pairs(group: Group, ours: Subject, theirs: Subject) -> list[Pair]:
     """Every size of ours beside that size of theirs which matches it best.
 
-    Equal d_state alone counts only where no two sizes match in anything fairer.
+    Equal d_state alone counts only where no two sizes match in anything fairer. Rows are never beside
+    themselves, as where one variant alone was measured of a layer that both name.
     """
-    theirs_by_size = sizes(group, theirs)
-    found = [pair for rows in sizes(group, ours) if (pair := _best(group, rows, theirs_by_size)) is not None]
+    ours_by_size, theirs_by_size = sizes(group, ours), sizes(group, theirs)
+    if ours.layer == theirs.layer:
+        theirs_by_size = [rows for rows in theirs_by_size if rows not in ours_by_size]
+    found = [pair for rows in ours_by_size if (pair := _best(group, rows, theirs_by_size)) is not None]
     return [pair for pair in found if pair.matched != "d_state"] or found
 
 
@@ -183,7 +186,7 @@ def sizes(group: Group, subject: Subject) -> list[list[Row]]:
     Raises:
         UserError: if several variants were measured, none of them with the layer's own options.
     """
-    rows = [row for row in group.rows if row.layer == subject.layer and _has(row, dict(subject.options))]
+    rows = [row for row in group.rows if fits(row, subject)]
     variants = {words(row.options) for row in rows}
     if len(variants) > 1:
         own = {name.lower(): value for name, value in usual_options(rows[0]).items()} | dict(subject.options)
@@ -195,6 +198,11 @@ def sizes(group: Group, subject: Subject) -> list[list[Row]]:
     for row in rows:
         by_size.setdefault(row.d_state, []).append(row)
     return list(by_size.values())
+
+
+def fits(row: Row, subject: Subject) -> bool:
+    """Whether a row is of the layer, and has the options that are named."""
+    return row.layer == subject.layer and _has(row, dict(subject.options))
 
 
 def _has(row: Row, options: Mapping[str, Any]) -> bool:

@@ -11,15 +11,13 @@ from benchmark.reports.as_json import finite
 from benchmark.reports.compare import (
     CELL,
     OPTIONAL,
-    cell_name,
     cell_words,
     change_json,
     effect_text,
     interval_text,
     level_text,
-    pairing_json,
-    pairing_lines,
 )
+from benchmark.reports.pairing import cell_name, pairing_json, uncompared_lines
 from benchmark.reports.tables import Table, to_markdown
 from benchmark.store.row import Row
 
@@ -68,7 +66,8 @@ def notes_of(decision: Decision) -> list[str]:
         for word in ("regression", "can't tell", "expected", "ok")
     }
     hidden = len([e for e in decision.gated if e.verdict == "can't tell"]) - MOST_OPEN
-    notes = [f"Comparisons: {len(decision.gated)}, {', '.join(f'{v} {k}' for k, v in counts.items() if v)}."]
+    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    notes = [f"Comparisons: {len(decision.gated)}, {told}."] if decision.gated else []
     if counts["can't tell"]:
         notes.append(
             "can't tell: not shown to be worse, but the interval reaches the threshold; --rerun or more --processes "
@@ -76,11 +75,25 @@ def notes_of(decision: Decision) -> list[str]:
         )
     if any(entry.pairs for entry in decision.gated):
         notes.append("Effects of cells measured again are of these new processes alone; before and after are not.")
-    return [*notes, *pairing_lines(decision.pairing), *decision.notes]
+    return [*notes, *uncompared_lines(decision.pairing, decision.lacking), *decision.notes]
 
 
 def verdict_line(decision: Decision) -> str:
     """The whole in one line."""
+    compared = f"{len(decision.gated)} compared"
+    match decision.outcome:
+        case "failed":
+            return f"gate: FAILED, {', '.join(_failures(decision))}"
+        case "incomplete":
+            return f"gate: INCOMPLETE, {compared}, {decision.uncompared} cells or metrics not (--require-baseline)"
+        case "passed":
+            open_ = sum(entry.verdict == "can't tell" for entry in decision.gated)
+            unsure = f", {open_} of them can't tell" if open_ else ""
+            return f"gate: passed, {compared}{unsure}"
+    return f"gate: {decision.outcome}"
+
+
+def _failures(decision: Decision) -> list[str]:
     bad = sum(entry.verdict == "regression" for entry in decision.gated)
     parts = [f"{bad} of {len(decision.gated)} comparisons are regressions"] if bad else []
     if broken := len(decision.pairing.broken):
@@ -88,10 +101,7 @@ def verdict_line(decision: Decision) -> str:
     open_ = sum(entry.verdict == "can't tell" for entry in decision.gated)
     if decision.strict and open_:
         parts.append(f"{open_} cannot rule the threshold out (--strict)")
-    if decision.failed:
-        return f"gate: FAILED, {', '.join(parts)}"
-    unsure = f", {open_} of them can't tell" if open_ else ""
-    return f"gate: passed, {len(decision.gated)} compared{unsure}"
+    return parts
 
 
 def to_summary(decision: Decision, sources: Sequence[str] = ()) -> str:
@@ -103,7 +113,10 @@ def to_summary(decision: Decision, sources: Sequence[str] = ()) -> str:
 
 
 def to_junit(decision: Decision) -> str:
-    """JUnit XML: a test case a comparison; regressions are failures, what cannot be told is skipped."""
+    """JUnit XML: a test case a comparison; regressions are failures, what cannot be told is skipped.
+
+    Where nothing is known of the whole, one more case is an error: it is neither passed nor failed.
+    """
     suite = ET.Element("testsuite", name="rotbench gate")
     for entry in decision.gated:
         _case(suite, entry, decision.strict)
@@ -114,9 +127,11 @@ def to_junit(decision: Decision) -> str:
         row = refused.row
         case = ET.SubElement(suite, "testcase", classname=f"rotbench.{row.metric}", name=_name(row, "comparable"))
         _told(case, "skipped", f"not comparable: {'; '.join(refused.why)}")
-    for kind, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
+    if decision.outcome not in {"passed", "failed"}:
+        case = ET.SubElement(suite, "testcase", classname="rotbench", name="gate")
+        _told(case, "error", "; ".join([verdict_line(decision), *decision.notes]))
+    for kind, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped"), ("errors", "error")):
         suite.set(kind, str(len(suite.findall(f".//{tag}"))))
-    suite.set("errors", "0")
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -145,18 +160,19 @@ def _case(suite: ET.Element, entry: Gated, strict: bool) -> None:
 def gate_json(decision: Decision) -> dict[str, Any]:
     """All that the gate has found, as JSON values."""
     return {
+        "outcome": decision.outcome,
         "failed": decision.failed,
         "strict": decision.strict,
         "comparisons": [_as_json(entry) for entry in decision.gated],
         "notes": list(decision.notes),
-    } | pairing_json(decision.pairing)
+    } | pairing_json(decision.pairing, decision.lacking)
 
 
 def _as_json(entry: Gated) -> dict[str, Any]:
     effect = effect_of(entry.change.quantity, entry.estimate)
     name = "ratio" if entry.change.quantity.scale == "ratio" else "difference"
     return change_json(entry.change) | {
-        name: effect.median,
+        name: finite(effect.median),
         "ci_low": finite(effect.low),
         "ci_high": finite(effect.high),
         "test": entry.estimate.test,

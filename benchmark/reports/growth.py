@@ -8,10 +8,22 @@ from benchmark.metrics.scaling import exponent
 from benchmark.reports import numbers as n
 from benchmark.reports.labels import algorithm, variants
 from benchmark.reports.tables import Table
+from benchmark.spec.errors import UserError
 from benchmark.store.row import Row
 
 BAND = 0.05
 """How far from 1 the exponent of a linear cost may lie."""
+
+
+LEAST_LENGTHS = 3
+"""Through two lengths any power law goes."""
+
+
+def check_lengths(lengths: Sequence[int]) -> None:
+    """Raise UserError, before anything is measured, for too few lengths to judge how a cost grows."""
+    if len(set(lengths)) < LEAST_LENGTHS:
+        given = ", ".join(map(str, lengths))
+        raise UserError(f"growth needs {LEAST_LENGTHS} lengths at least, got {given}; name more with --seq-len")
 
 
 class Growth(NamedTuple):
@@ -42,7 +54,7 @@ def growths(rows: Sequence[Row]) -> list[Growth]:
     for members in groups.values():
         members.sort(key=lambda row: row.seq_len or 0)
         measured = [(row.seq_len or 0, values_of(row)) for row in members]
-        if len({length for length, _ in measured}) > 2:
+        if len({length for length, _ in measured}) >= LEAST_LENGTHS:
             quantity = "memory" if members[0].metric == "memory" else "time"
             found.append(Growth(members[0], members[-1], quantity, exponent(measured)))
     return found
@@ -78,7 +90,8 @@ def growth_table(found: Sequence[Growth]) -> Table:
     ]
     note = (
         f"The exponent b of a * length^b by least squares over all lengths; a linear cost has 1, asked for within "
-        f"{BAND:g}. Fixed costs of a call weigh at short lengths and lower it."
+        f"{BAND:g}. can't tell: outside, but its interval reaches into that. Fixed costs of a call weigh at short "
+        "lengths and lower it."
     )
     numeric = frozenset({"shortest", "longest", "exponent"})
     return Table("Growth with the length", names, lines, numeric, [note], ("ran", "lengths", "95 % interval"))

@@ -5,14 +5,18 @@ from typing import Any, NamedTuple
 
 from benchmark.reports import numbers as n
 from benchmark.reports.labels import algorithm
+from benchmark.reports.recipes import made_by, task_words
+from benchmark.reports.results import data_kind
 from benchmark.reports.tables import Table
-from benchmark.reports.trained import score_text
+from benchmark.reports.trained import notes_on_data, score_text
 from benchmark.store.row import Row
 from benchmark.tasks import TASKS, Task
 from benchmark.training.published import RECIPES
 
 TARGETS = Task.targets
 """Validation accuracies whose first time is reported of a task that names no others."""
+
+HOURS_OPTIONAL = ("device", "steps", "step", "seed")
 
 
 class Hours(NamedTuple):
@@ -27,6 +31,10 @@ class Hours(NamedTuple):
     step_ms: float | None
     device_hours: float
     how: str
+    data: str | None
+    """Its kind; a projection has seen none."""
+    recipe: str
+    seed: int
 
 
 def hours_of(rows: Sequence[Row]) -> list[Hours]:
@@ -39,13 +47,16 @@ def hours_of(rows: Sequence[Row]) -> list[Hours]:
         if row.status != "ok" or row.task is None:
             continue
         if row.metric == "train" and row.device_hours is not None:
-            how = "wall time of the whole training, compilation and evaluation included"
-            found.append(
-                Hours("measured", row.task, row.layer, row.framework, device, None, None, row.device_hours, how)
-            )
+            found.append(_measured(row, device, row.device_hours))
         elif row.metric == "train-step" and row.median_ms and row.layer in RECIPES.get(row.task, {}):
             found.append(_projected(row, device))
     return found
+
+
+def _measured(row: Row, device: str, device_hours: float) -> Hours:
+    how = "wall time of the whole training, compilation and evaluation included"
+    made = data_kind(row) if row.recipe else None, made_by(row), row.seed
+    return Hours("measured", row.task or "", row.layer, row.framework, device, None, None, device_hours, how, *made)
 
 
 def _projected(row: Row, device: str) -> Hours:
@@ -56,23 +67,31 @@ def _projected(row: Row, device: str) -> Hours:
         step_ms *= recipe.batch / row.batch
         how += f" of batch {row.batch}, taken to grow in proportion to the batch"
     hours = steps * step_ms / 3.6e6
-    return Hours("projected", row.task or "", row.layer, row.framework, device, steps, step_ms, hours, how)
+    made = None, f"published recipe{task_words(row)}", row.seed
+    return Hours("projected", row.task or "", row.layer, row.framework, device, steps, step_ms, hours, how, *made)
 
 
 def hours_tables(rows: Sequence[Row], price: float | None) -> list[Table]:
     """Device-hours of every training, and times to target accuracies of those that ran."""
     found = hours_of(rows)
-    names = ["kind", "task", "layer", "framework", "device", "steps", "step", "device-hours"]
+    names = ["kind", "task", "data", "recipe", "layer", "framework", "seed", "device", "steps", "step", "device-hours"]
     lines = []
     for h in found:
         step = n.duration(h.step_ms / 1000) if h.step_ms is not None else n.MISSING
-        line = [h.kind, h.task, h.layer, h.framework, h.device, n.count(h.steps), step, n.significant(h.device_hours)]
+        made = h.data or n.MISSING, h.recipe or n.MISSING
+        line = [h.kind, h.task, *made, h.layer, h.framework, str(h.seed), h.device, n.count(h.steps), step]
+        line.append(n.significant(h.device_hours))
         lines.append(line if price is None else [*line, n.significant(h.device_hours * price)])
     notes = [f"{how}: {kind}." for kind, how in dict.fromkeys((h.kind, h.how) for h in found)]
-    notes.append("Device-hours of different devices are never added up.")
+    notes += [*data_notes(rows), "Device-hours of different devices are never added up."]
     columns = names if price is None else [*names, "cost"]
-    hours = Table("Device-hours", columns, lines, frozenset(columns[5:]), notes, ("device", "steps", "step"))
+    hours = Table("Device-hours", columns, lines, frozenset({"seed", *columns[8:]}), notes, HOURS_OPTIONAL)
     return [hours, *(targets_table(part) for part in by_targets(rows))]
+
+
+def data_notes(rows: Sequence[Row]) -> list[str]:
+    """What a reader must know of the data of trainings, each once."""
+    return list(dict.fromkeys(f"{note}." for row in rows if row.metric == "train" for note in notes_on_data(row)))
 
 
 def by_targets(rows: Sequence[Row]) -> list[list[Row]]:
@@ -99,10 +118,13 @@ def targets_table(rows: Sequence[Row]) -> Table:
     """When each training of a group of ``by_targets`` first reached a validation score, and the energy in all."""
     measure, targets = measure_of(rows[0]), targets_of(rows[0])
     what = "mean squared error" if measure == "mse" else "accuracy"
-    names = ["task", "layer", "framework", "algorithm", "seed", *(score_text(measure, t) for t in targets), "energy"]
+    head = ["task", "data", "recipe", "layer", "framework", "algorithm", "seed"]
+    names = [*head, *(score_text(measure, t) for t in targets), "energy"]
     lines = [
         [
             row.task or n.MISSING,
+            data_kind(row),
+            made_by(row) or n.MISSING,
             row.layer,
             row.framework,
             algorithm(row),
@@ -114,9 +136,10 @@ def targets_table(rows: Sequence[Row]) -> Table:
     ]
     notes = [
         f"Wall time until the validation {what} was first reached, evaluations included (and in which epoch); "
-        f"{n.MISSING}: never in this run. Energy is of the whole training."
+        f"{n.MISSING}: never in this run. Energy is of the whole training.",
+        *data_notes(rows),
     ]
-    return Table(f"Time to {what}", names, lines, frozenset(names[4:]), notes, ("algorithm", "seed", "energy"))
+    return Table(f"Time to {what}", names, lines, frozenset(names[6:]), notes, ("algorithm", "energy", "seed"))
 
 
 def _reached(row: Row, target: float) -> str:

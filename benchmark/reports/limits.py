@@ -68,7 +68,9 @@ def limits_table(found: Sequence[Reached]) -> Table:
     missed = sum(r.verdict == "missed" for r in found)
     notes = [
         f"{len(found)} marks, {missed} missed. Ratios of process medians of one sweep in random order; memory is that "
-        "of a fresh process above what it held before, at its peak; its ratio and that of compilation have no interval."
+        "of a fresh process above what it held before, at its peak; its ratio and that of compilation have none.",
+        "Marks of other kinds: rotbench choice (auto over the fastest algorithm), growth (cost over length), accuracy "
+        "(errors of auto).",
     ]
     return Table("Marks", names, lines, frozenset({"ratio"}), notes, ("ran", "95 % interval", "of"))
 

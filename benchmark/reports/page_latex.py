@@ -7,8 +7,7 @@ from benchmark.reports.charts import Chart
 from benchmark.reports.latex import PACKAGES, escaped, to_latex
 from benchmark.reports.scaling_charts import still_charts
 from benchmark.reports.sections import Section
-from benchmark.reports.tables import Table
-from benchmark.reports.traced import Traced
+from benchmark.reports.tables import Table, Traced
 from benchmark.reports.training_charts import training_charts
 
 if TYPE_CHECKING:

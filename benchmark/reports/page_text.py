@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from benchmark.reports.environments import environments
 from benchmark.reports.listing import SHORT_ID
 from benchmark.reports.page_tables import cell_lines
-from benchmark.reports.tables import Table, to_markdown
-from benchmark.reports.traced import Traced
+from benchmark.reports.tables import Table, Traced, to_markdown
 
 if TYPE_CHECKING:
     from benchmark.reports.answers.record import Answer

@@ -33,8 +33,13 @@ def made_by(row: Row) -> str:
         return ""
     preset = preset_of(row)
     own = ", ".join(f"{name}={value}" for name, value in differing(row).items())
-    found = [preset] if preset else [f"own recipe: {own}"]
-    return "; ".join(found + [f"task.{name}={value}" for name, value in recipe.task_options.items()])
+    return (preset or f"own recipe: {own}") + task_words(row)
+
+
+def task_words(row: Row) -> str:
+    """The unusual options of a training's task, each after a semicolon."""
+    options = row.recipe.task_options if row.recipe else {}
+    return "".join(f"; task.{name}={value}" for name, value in options.items())
 
 
 def own_recipe(row: Row) -> str:

@@ -13,8 +13,8 @@ from benchmark.reports.page import to_html
 from benchmark.reports.page_text import to_text
 from benchmark.reports.results import latest
 from benchmark.reports.sections import Section
-from benchmark.reports.tables import Table
-from benchmark.reports.traced import Traced, result_tables
+from benchmark.reports.tables import Table, Traced
+from benchmark.reports.traced import result_tables
 from benchmark.store.files import write_whole
 from benchmark.store.row import Row
 

@@ -9,8 +9,7 @@ from benchmark.history.series import Series, history_of, machines
 from benchmark.history.steps import all_steps
 from benchmark.reports.charts import Chart
 from benchmark.reports.history import history_tables
-from benchmark.reports.tables import Table, without
-from benchmark.reports.traced import Traced
+from benchmark.reports.tables import Table, Traced, without
 from benchmark.store.row import Row
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from benchmark.reports import numbers as n
 from benchmark.reports.answers import QUESTIONS, answers
 from benchmark.reports.study_cells import books_table, errors_table, norms_table, period_table
 from benchmark.reports.study_trainings import arms_table, spread_table
-from benchmark.reports.tables import Table
+from benchmark.reports.tables import Traced
 from benchmark.spec.errors import UserError
 from benchmark.store.row import Row
 from benchmark.studies.names import study_of
 
-TABLES: Mapping[str, Sequence[Callable[[Sequence[Row]], Table]]] = {
+TABLES: Mapping[str, Sequence[Callable[[Sequence[Row]], Traced]]] = {
     "normaliser": (arms_table,),
     "norms": (norms_table,),
     "equivalence": (errors_table, books_table),
@@ -41,8 +41,8 @@ class Finding(NamedTuple):
     cells: tuple[str, ...] = ()
 
 
-def tables(rows: Sequence[Row], study: str) -> list[Table]:
-    """The tables of a study. ``rows`` are its own, however they ended."""
+def tables(rows: Sequence[Row], study: str) -> list[Traced]:
+    """The tables of a study, each line with its cells. ``rows`` are its own, however they ended."""
     return [table for make in TABLES[study] if (table := make(rows)).rows]
 
 

@@ -1,36 +1,19 @@
 """Tables of the studies that are cells of their own: norms, equivalence, period."""
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchmark.reports import numbers as n
+from benchmark.reports.answers.amounts import bare, bounds
+from benchmark.reports.answers.norm_values import setting_of, weights_of
+from benchmark.reports.answers.relations import period_setting
 from benchmark.reports.answers.studied import studied
-from benchmark.reports.labels import variants
-from benchmark.reports.tables import Table
+from benchmark.reports.study_lines import study_lines
+from benchmark.reports.tables import Traced
 from benchmark.store.row import Row
 from benchmark.studies.names import study_of
-from benchmark.studies.norms import growth_exponent, trend
-
-Key = tuple[Any, ...]
-
-
-def over_seeds(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
-    """Rows by key, in the keys' order; those of one key differ in their seeds."""
-    found: dict[Key, list[Row]] = {}
-    for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return dict(sorted(found.items()))
-
-
-def option_words(rows: Sequence[Row]) -> dict[str, str]:
-    """By cell, the options in which rows of one layer differ."""
-    return variants([row.model_copy(update={"seed": 0, "options": shortened(row)}) for row in rows])
-
-
-def shortened(row: Row) -> dict[str, Any]:
-    """Options with numbers as short as a table needs."""
-    return {name: float(f"{v:.5g}") if isinstance(v, float) else v for name, v in row.options.items()}
+from benchmark.studies.norms import growth_exponent, over_seeds
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -39,45 +22,48 @@ def mean(values: Iterable[float | None]) -> float | None:
     return statistics.fmean(known) if known else None
 
 
-def norms_table(rows: Sequence[Row], title: str = "Norms of states and gradients") -> Table:
-    """One line a layer, block, kind of inputs and framework, over seeds."""
-    ours = studied(rows, "norms")
-    words = option_words(ours)
-
-    def key(row: Row) -> Key:
-        study = study_of(row.task)
-        state = "trained" if study.weights else "initial"
-        return row.layer, words[row.cell_id], study.inputs, state, row.framework, row.detail["times"][-1]
-
+def norms_table(rows: Sequence[Row], title: str = "Norms of states and gradients") -> Traced:
+    """One line a block of what differs in its seeds alone."""
     lines = [
-        [*map(str, head[:-1]), n.count(head[-1]), *_norms_of(members, block)]
-        for head, members in over_seeds(ours, key).items()
-        for block in range(len(members[0].detail["blocks"]))
+        (line, block)
+        for line in study_lines(studied(rows, "norms"), _norms_setting, _norms_head)
+        for block in range(len(line.rows[0].detail["blocks"]))
     ]
-    names = ["layer", "variant", "inputs", "weights", "framework", "steps", "block", "seeds", "at t = 1", "at end"]
-    names += ["limit", "exponent", "95 % interval", "trend", "gradient"]
+    names = ["layer", "variant", "inputs", "weights", "framework", "steps", "state", "block", "seeds", "at t = 1"]
+    names += ["at end", "limit", "exponent", "95 % interval", "gradient"]
     notes = [
         "at t = 1, at end, limit: mean square of a real coordinate of the state, the same scale for all layers; "
         "white and constant inputs of variance 1 drive a layer alone, a task's data reach it through its model.",
         "exponent: of the mean square over the last decade of time, 0 if it stays put, 1 for a random walk; its "
-        "interval is Student's over seeds. trend: bounded within 0.1 of 0.",
+        "interval is Student's over seeds and of this line alone: what may be said of all is told by `rotbench "
+        "answer Q6`.",
         "gradient: mean square of what reaches the inputs a tenth of the steps before the end, over that one step "
         "before it.",
     ]
-    numeric = frozenset({"steps", "block", "seeds", *names[8:13], "gradient"})
-    optional = ("gradient", "seeds", "at t = 1", "95 % interval", "limit", "trend", "exponent")
-    return Table(title, names, lines, numeric, notes, optional)
+    return Traced(
+        title,
+        names,
+        [[line.head[0], line.variant, *line.head[1:], *_norms_of(line.rows, block)] for line, block in lines],
+        frozenset({"steps", "state", "block", "seeds", *names[9:]}),
+        notes,
+        ("gradient", "seeds", "at t = 1", "95 % interval", "limit", "exponent"),
+        [line.cells for line, _ in lines],
+    )
+
+
+def _norms_setting(row: Row) -> dict[str, Any]:
+    """As question Q6 takes rows together; sequences of a task's data may end at other times."""
+    return setting_of(row) | {"steps": row.detail["times"][-1], "blocks": len(row.detail["blocks"])}
+
+
+def _norms_head(row: Row) -> tuple[str, ...]:
+    study, steps = study_of(row.task), n.count(row.detail["times"][-1])
+    weights = "initial" if study.weights is None else weights_of(row)
+    return row.layer, str(study.inputs), weights, row.framework, steps, n.count(row.real_state_size)
 
 
 def _norms_of(rows: Sequence[Row], index: int) -> list[str]:
     blocks = [row.detail["blocks"][index] for row in rows]
-    exponents = [value for row, block in zip(rows, blocks, strict=True) if (value := _exponent(row, block)) is not None]
-    tail = [n.MISSING, n.MISSING, n.MISSING]
-    if exponents:
-        found = trend(exponents)
-        interval = found.exponent.interval()
-        bounds = f"{interval.low:.2f} to {interval.high:.2f}" if len(exponents) > 1 else n.MISSING
-        tail = [f"{found.exponent.value:.2f}", bounds, found.word]
     limits = [block.get("limit") for block in blocks]
     return [
         str(index),
@@ -85,9 +71,18 @@ def _norms_of(rows: Sequence[Row], index: int) -> list[str]:
         n.significant(mean(block["mean_square"][0] for block in blocks)),
         n.significant(mean(block["mean_square"][-1] for block in blocks)),
         n.significant(mean(limits) if None not in limits else None),
-        *tail,
+        *_growth([_exponent(row, block) for row, block in zip(rows, blocks, strict=True)]),
         n.significant(mean(_fallen(row, block) for row, block in zip(rows, blocks, strict=True))),
     ]
+
+
+def _growth(exponents: Sequence[float | None]) -> list[str]:
+    """The exponent and its interval over seeds; the interval alone is no verdict, as it is one of many."""
+    known = [value for value in exponents if value is not None]
+    if not known:
+        return [n.MISSING, n.MISSING]
+    value, low, high = over_seeds(known).interval()
+    return [bare(value, "slope"), bounds(low, high, "slope") if len(known) > 1 else n.MISSING]
 
 
 def _exponent(row: Row, block: dict[str, Any]) -> float | None:
@@ -105,57 +100,70 @@ def _fallen(row: Row, block: dict[str, Any]) -> float | None:
     return left / near if near and left is not None else None
 
 
-def errors_table(rows: Sequence[Row], title: str = "Conversions between LRU and RotRNN") -> Table:
+def errors_table(rows: Sequence[Row], title: str = "Conversions between LRU and RotRNN") -> Traced:
     """The largest relative error of each conversion over all seeds."""
-    ours = studied(rows, "equivalence")
-    errors: dict[str, float] = {}
-    for row in ours:
-        for name, value in {
-            **row.detail["errors"],
-            "eigenvalues in pairs, numpy": row.detail["conjugate_pairs"],
-        }.items():
-            errors[name] = max(value, errors.get(name, 0.0))
-    lines = [[*name.rsplit(", ", 1), n.error(value)] for name, value in sorted(errors.items())]
+    errors: dict[str, dict[str, float]] = {}
+    for row in studied(rows, "equivalence"):
+        pairs = {"eigenvalues in pairs, numpy": row.detail["conjugate_pairs"]}
+        for name, value in {**row.detail["errors"], **pairs}.items():
+            errors.setdefault(name, {})[row.cell_id] = value
+    found = sorted(errors.items())
+    lines = [[*name.rsplit(", ", 1), n.error(max(by_cell.values()))] for name, by_cell in found]
     notes = ["error: of all outputs against the oracle's for the layer before conversion, in float64."]
-    return Table(title, ["conversion", "computed by", "error"], lines, frozenset({"error"}), notes)
+    cells = [list(by_cell) for _, by_cell in found]
+    return Traced(title, ["conversion", "computed by", "error"], lines, frozenset({"error"}), notes, cells=cells)
 
 
-def books_table(rows: Sequence[Row], title: str = "Parameters and what they can do") -> Table:
+def books_table(rows: Sequence[Row], title: str = "Parameters and what they can do") -> Traced:
     """The accounts of both layers at each size."""
     found: dict[tuple[str, ...], list[str]] = {}
     for row in studied(rows, "equivalence"):
         for book in row.detail["books"]:
-            counts = ("real_state_size", "parameters", "decays", "angles", "free", "redundant")
-            heads = n.MISSING if book["heads"] is None else n.count(book["heads"])
-            line = [book["layer"], heads, book["mixing"] or n.MISSING, n.count(row.d_model)]
-            line += [n.count(book[name]) for name in counts]
-            found[tuple(line)] = line
+            cells = found.setdefault(_account(row, book), [])
+            cells += [row.cell_id] * (row.cell_id not in cells)
     names = ["layer", "heads", "P", "d_model", "state", "parameters", "decays", "angles", "free", "redundant"]
     notes = [
         "free: dimensions of the set of functions that the layer can compute; redundant: parameters that change "
         "nothing which others cannot. An LRU has one decay more for each plane beyond the first of a head.",
     ]
-    return Table(title, names, list(found.values()), frozenset(names) - {"layer", "P"}, notes)
+    lines = [list(line) for line in found]
+    return Traced(title, names, lines, frozenset(names) - {"layer", "P"}, notes, cells=list(found.values()))
 
 
-def period_table(rows: Sequence[Row], title: str = "A known period") -> Table:
-    """One line a layer, arm and framework, over seeds."""
-    ours = studied(rows, "period")
-    words = option_words(ours)
+def _account(row: Row, book: dict[str, Any]) -> tuple[str, ...]:
+    counts = ("real_state_size", "parameters", "decays", "angles", "free", "redundant")
+    heads = n.MISSING if book["heads"] is None else n.count(book["heads"])
+    sizes = (heads, book["mixing"] or n.MISSING, n.count(row.d_model))
+    return book["layer"], *sizes, *(n.count(book[name]) for name in counts)
 
-    def key(row: Row) -> Key:
-        angle = n.significant(row.detail["angle"])
-        return row.layer, words[row.cell_id], study_of(row.task).inputs, row.framework, angle
 
-    lines = [[*map(str, head), *_period_of(members)] for head, members in over_seeds(ours, key).items()]
-    names = ["layer", "variant", "angles", "framework", "angle", "seeds", "before", "after", "nearest before"]
-    names += ["nearest after", "MSE", "of a constant"]
+def period_table(rows: Sequence[Row], title: str = "A known period") -> Traced:
+    """One line a layer, arm, size, recipe and framework, over seeds."""
+    lines = study_lines(studied(rows, "period"), _period_setting, _period_head)
+    names = ["layer", "variant", "angles", "framework", "angle", "state", "seeds", "before", "after"]
+    names += ["nearest before", "nearest after", "MSE", "of a constant"]
     notes = [
         "angle: of the sinusoid, in radians a step. before, after: distance from it, in radians, of the mode that is "
         "read out most, before and after training; nearest: of the mode that is nearest. Means over seeds.",
     ]
-    optional = ("of a constant", "nearest before", "seeds", "before", "nearest after")
-    return Table(title, names, lines, frozenset(names[4:]), notes, optional)
+    return Traced(
+        title,
+        names,
+        [[line.head[0], line.variant, *line.head[1:], *_period_of(line.rows)] for line in lines],
+        frozenset(names[4:]),
+        notes,
+        ("of a constant", "nearest before", "seeds", "before", "nearest after"),
+        [line.cells for line in lines],
+    )
+
+
+def _period_setting(row: Row) -> dict[str, Any]:
+    return period_setting(row) | {"angle": row.detail["angle"]}
+
+
+def _period_head(row: Row) -> tuple[str, ...]:
+    angle = n.significant(row.detail["angle"])
+    return row.layer, str(study_of(row.task).inputs), row.framework, angle, n.count(row.real_state_size)
 
 
 def _period_of(rows: Sequence[Row]) -> list[str]:

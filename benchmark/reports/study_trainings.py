@@ -2,74 +2,95 @@
 
 import statistics
 from collections.abc import Sequence
+from typing import Any
 
 from benchmark.reports import numbers as n
+from benchmark.reports.answers.robustness import RANGES
+from benchmark.reports.evidence import setting
+from benchmark.reports.recipes import words
 from benchmark.reports.results import data_kind, history
-from benchmark.reports.study_cells import option_words
-from benchmark.reports.tables import Table
+from benchmark.reports.study_lines import Line, study_lines
+from benchmark.reports.surroundings import with_surroundings
+from benchmark.reports.tables import Traced
 from benchmark.reports.trained import notes_on_data, score_text
 from benchmark.store.row import Row
 
-ARM = ("task", "data", "framework", "layer", "variant", "attention")
+HEAD = ("task", "data", "framework", "layer", "variant")
 
 
-def arms_table(rows: Sequence[Row], title: str = "Trainings by arm") -> Table:
+def arms_table(rows: Sequence[Row], title: str = "Trainings by arm") -> Traced:
     """One line a layer with its options, over seeds; runs that diverged are counted."""
-    lines = []
-    for key, members in arms(rows).items():
-        ok = [row for row in members if row.status == "ok"]
-        scores = [score for row in ok if (score := score_of(row)) is not None]
-        lines.append(
-            [
-                *key,
-                n.count(members[0].real_state_size),
-                n.count(ok[0].model_param_count if ok else None),
-                str(len(scores)),
-                score_text(measure_of(ok), statistics.fmean(scores) if scores else None),
-                spread_text(measure_of(ok), scores),
-                diverged_text(members),
-            ]
-        )
-    names = [*ARM, "state", "parameters", "seeds", "test score", "sd", "diverged"]
+    found = arms(rows)
+    names = [*HEAD, "attention", "state", "parameters", "seeds", "test score", "sd", "diverged"]
     notes = [
         "Test score: mean over seeds, of the weights that were best on the validation split; sd over seeds (ddof 1).",
         *dict.fromkeys(f"{note}." for row in rows for note in notes_on_data(row)),
     ]
     optional = ("data", "framework", "attention", "state", "parameters", "diverged", "seeds")
-    return Table(title, names, lines, frozenset(names[5:]), notes, optional)
+    lines = [[*line.head[:4], line.variant, *line.head[4:], *_arm(line.rows)] for line in found]
+    return Traced(title, names, lines, frozenset(names[5:]), notes, optional, [line.cells for line in found])
 
 
-def spread_table(rows: Sequence[Row], title: str = "Spread over initial values") -> Table:
-    """One line a task, framework and layer: standard deviations over seeds and over ranges, and what diverged."""
-    layers: dict[tuple[str, ...], list[list[Row]]] = {}
-    for key, members in arms(rows).items():
-        layers.setdefault(key[:4], []).append(members)
-    lines = []
-    for key, ranges in layers.items():
-        scores = [[s for row in members if (s := score_of(row)) is not None] for members in ranges]
-        every = [row for members in ranges for row in members]
-        measure = measure_of([row for row in every if row.status == "ok"])
-        line = [
-            n.count(every[0].real_state_size),
-            str(len(ranges)),
-            _within(measure, scores),
-            _between(measure, scores),
-        ]
-        lines.append([*key, *line, _worst(measure, scores), diverged_text(every)])
-    names = [*ARM[:4], "state", "ranges", "sd over seeds", "sd over ranges", "worst range", "diverged"]
+def _arm(rows: Sequence[Row]) -> list[str]:
+    ok = [row for row in rows if row.status == "ok"]
+    scores = [score for row in ok if (score := score_of(row)) is not None]
+    return [
+        n.count(ok[0].model_param_count if ok else None),
+        str(len(scores)),
+        score_text(measure_of(ok), statistics.fmean(scores) if scores else None),
+        spread_text(measure_of(ok), scores),
+        diverged_text(rows),
+    ]
+
+
+def spread_table(rows: Sequence[Row], title: str = "Spread over initial values") -> Traced:
+    """One line what differs in seeds and ranges alone: standard deviations over both, and what diverged."""
+    of_range = {row.cell_id: row for row in rows}
+    found = arms([row.model_copy(update={"options": _without_ranges(row)}) for row in rows])
+    names = [*HEAD, "attention", "state", "ranges", "sd over seeds", "sd over ranges", "worst range", "diverged"]
     notes = ["sd over seeds: pooled over ranges. sd over ranges: of their means. A range without a result is left out."]
-    return Table(title, names, lines, frozenset(names[4:]), notes, ("data", "framework", "state"))
+    lines = [
+        [*line.head[:4], line.variant, *line.head[4:], *_over_ranges([of_range[cell] for cell in line.cells])]
+        for line in found
+    ]
+    optional = ("data", "framework", "attention", "state")
+    return Traced(title, names, lines, frozenset(names[5:]), notes, optional, [line.cells for line in found])
 
 
-def arms(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """Trainings that differ in their seeds alone, by task, data, framework, layer, options and attention."""
-    words = option_words(rows)
-    found: dict[tuple[str, ...], list[Row]] = {}
+def _over_ranges(rows: Sequence[Row]) -> list[str]:
+    ranges: dict[str, list[Row]] = {}
     for row in rows:
-        if row.metric == "train" and row.recipe is not None:
-            key = (row.task or "", data_kind(row), row.framework, row.layer, words[row.cell_id])
-            found.setdefault((*key, str(row.recipe.attention)), []).append(row)
-    return dict(sorted(found.items()))
+        ranges.setdefault(words(row.options), []).append(row)
+    scores = [[s for row in members if (s := score_of(row)) is not None] for members in ranges.values()]
+    measure = measure_of([row for row in rows if row.status == "ok"])
+    spreads = _within(measure, scores), _between(measure, scores)
+    return [str(len(ranges)), *spreads, _worst(measure, scores), diverged_text(rows)]
+
+
+def _without_ranges(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.options.items() if name not in RANGES}
+
+
+def arms(rows: Sequence[Row]) -> list[Line]:
+    """Trainings that differ in their seeds alone: in no size, recipe, kind of data, option or machine."""
+    trainings = [row for row in rows if row.metric == "train" and row.recipe is not None]
+    return study_lines(with_surroundings(trainings), _arm_setting, _arm_head)
+
+
+def _arm_setting(row: Row) -> dict[str, Any]:
+    """What rows must agree in to be compared, and what else they may be compared in."""
+    own = {name: getattr(row, name) for name in ("layer", "d_model", "d_state")}
+    return setting(row) | own | {"options": words(row.options), "attention": _attention(row)}
+
+
+def _arm_head(row: Row) -> tuple[str, ...]:
+    state = n.count(row.real_state_size)
+    return row.task or "", data_kind(row), row.framework, row.layer, _attention(row), state
+
+
+def _attention(row: Row) -> str:
+    """Blocks of attention."""
+    return str(row.recipe.attention) if row.recipe else ""
 
 
 def score_of(row: Row) -> float | None:

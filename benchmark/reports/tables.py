@@ -26,6 +26,13 @@ class Table:
     optional: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Traced(Table):
+    """A table, and for each of its lines the ids of the cells behind it."""
+
+    cells: list[list[str]] = field(default_factory=list)
+
+
 def to_terminal(table: Table, width: int | None = None, color: bool = False, encoding: str = "utf-8") -> str:
     """The table in box characters, of ASCII where the encoding has no others.
 

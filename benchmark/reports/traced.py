@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from benchmark.reports import studies
 from benchmark.reports.environments import environments
@@ -10,18 +10,11 @@ from benchmark.reports.hours import by_targets, hours_of, hours_tables
 from benchmark.reports.labels import variants
 from benchmark.reports.results import by_size, cost_table, failure_table, memory_table, speed_table
 from benchmark.reports.roofline import Ceilings, ceilings, roofline_table
-from benchmark.reports.tables import Table
+from benchmark.reports.tables import Table, Traced
 from benchmark.reports.trained import training_table
 from benchmark.spec.errors import UserError
 from benchmark.store.row import Row
 from benchmark.studies.names import study_of
-
-
-@dataclass(frozen=True)
-class Traced(Table):
-    """A table, and for each of its lines the ids of the cells behind it."""
-
-    cells: list[list[str]] = field(default_factory=list)
 
 
 def traced(table: Table, rows: Sequence[Row]) -> Traced:
@@ -75,17 +68,13 @@ def _trained(rows: Sequence[Row]) -> list[Traced]:
 
 
 def _studies(rows: Sequence[Row]) -> list[Traced]:
-    """The tables of each study in each environment. Their lines are means over seeds: all cells stand behind each."""
+    """The tables of each study in each environment."""
     names = environments(rows)
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         with suppress(UserError):  # a study of a later version, which has no table here
             groups.setdefault((study_of(row.task).name, names[row.cell_id]), []).append(row)
-    return [
-        Traced(**vars(table), cells=[[row.cell_id for row in part]] * len(table.rows))
-        for (study, _), part in groups.items()
-        for table in studies.tables(part, study)
-    ]
+    return [table for (study, _), part in groups.items() for table in studies.tables(part, study)]
 
 
 def costs(rows: Sequence[Row]) -> Traced:

@@ -11,10 +11,9 @@ namespace ffi = xla::ffi;
 
 namespace {
 
-// Over the batch, which comes first.
+// Over the batch B, which comes first, of `size` numbers each.
 template <typename T>
-void Sum(const std::vector<double>& parts, int64_t B, T* total) {
-  const int64_t size = static_cast<int64_t>(parts.size()) / B;
+void Sum(const std::vector<double>& parts, int64_t B, int64_t size, T* total) {
   for (int64_t i = 0; i < size; ++i) {
     double sum = 0;
     for (int64_t b = 0; b < B; ++b) sum += parts[b * size + i];
@@ -40,7 +39,7 @@ ffi::Error Correlate(ffi::Buffer<kType> G, ffi::Buffer<kType> x, ffi::Buffer<kTy
   std::vector<double> sums(B * P, 0.0);
   correlate(G.typed_data(), x.typed_data(), before.typed_data(), sums.data(), B, shape[1], P / 2, reverse,
             static_cast<int>(threads));
-  Sum(sums, B, total->typed_data());
+  Sum(sums, B, P, total->typed_data());
   return ffi::Error::Success();
 }
 
@@ -68,8 +67,8 @@ ffi::Error ChannelGradients(ffi::Buffer<kType> lam, ffi::Buffer<kType> w, ffi::B
   std::vector<double> by_lam(shape.B * shape.modes(), 0.0), by_w(by_lam.size(), 0.0);
   channel_gradients(shape, lam.typed_data(), w.typed_data(), u.typed_data(), gy.typed_data(), edges.typed_data(),
                     du->typed_data(), by_lam.data(), by_w.data(), static_cast<int>(threads));
-  Sum(by_lam, shape.B, d_lam->typed_data());
-  Sum(by_w, shape.B, d_w->typed_data());
+  Sum(by_lam, shape.B, shape.modes(), d_lam->typed_data());
+  Sum(by_w, shape.B, shape.modes(), d_w->typed_data());
   return ffi::Error::Success();
 }
 

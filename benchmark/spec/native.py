@@ -52,7 +52,9 @@ def library() -> ctypes.CDLL | None:
 
 @cache
 def build(source: Path, include: Sequence[Path] = (), version: str = "") -> Built:
-    """Compile a source file to a shared library, unless that has been done.
+    """Compile a source file to a shared library, unless that has been done and what is kept is whole.
+
+    Compilers are tried in turn; the reasons of all stand in the answer if none serves.
 
     Args:
         source: a C++ file.
@@ -61,29 +63,55 @@ def build(source: Path, include: Sequence[Path] = (), version: str = "") -> Buil
     """
     if os.environ.get("ROTBENCH_NATIVE") == "0":
         return Built(None, "switched off by ROTBENCH_NATIVE=0")
-    compiler = next((found for name in COMPILERS if (found := shutil.which(name))), None)
-    if compiler is None:
-        return Built(None, f"no C++ compiler here ({', '.join(COMPILERS)})")
+    reasons = []
+    for compiler in _compilers():
+        try:
+            return _kept_or_built(compiler, source, include, version)
+        except subprocess.CalledProcessError as error:
+            reasons.append(f"{compiler} fails: {_first_line(error.stderr)}")
+        except (OSError, subprocess.SubprocessError) as error:
+            reasons.append(f"{compiler}: {_first_line(str(error))}")
+    return Built(None, "; ".join(reasons) or f"no C++ compiler here ({', '.join(COMPILERS)})")
+
+
+def _compilers() -> list[str]:
+    """Those on the path, each once: the names are often links to one program."""
+    found = [path for name in COMPILERS if (path := shutil.which(name))]
+    return list({Path(path).resolve(): path for path in reversed(found)}.values())[::-1]
+
+
+def _kept_or_built(compiler: str, source: Path, include: Sequence[Path], version: str) -> Built:
+    """The library of one compiler. A file's name ends in the sum of what it holds, so that a damaged one is seen."""
     from platformdirs import user_cache_path
 
     folder = user_cache_path("rotbench") / "native"
-    target = folder / f"{source.stem}-{_key(source, compiler, version)}.so"
-    if target.exists():
-        return Built(target, "built earlier")
+    name = f"{source.stem}-{_key(source, compiler, version)}"
+    kept = sorted(folder.glob(f"{name}-*.so"))
+    if whole := next((path for path in kept if _is_whole(path)), None):
+        return Built(whole, "built earlier")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as staging:
+        made = Path(staging) / f"{name}.so"
+        paths = [f"-I{path}" for path in (source.parent, *include)]
+        _run(compiler, *FLAGS, *paths, "-o", str(made), str(source))
+        ctypes.CDLL(str(made))  # what cannot be loaded must not be kept
+        target = made.replace(folder / f"{name}-{_sum(made)}.so")
+    return Built(target, "built anew, as what was kept is damaged" if kept else "built now")
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file holds what its name says, and loads; a damaged one would end the process, not raise."""
+    if _sum(path) != path.stem.rpartition("-")[2]:
+        return False
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as staging:
-            made = Path(staging) / target.name
-            paths = [f"-I{path}" for path in (source.parent, *include)]
-            command = [compiler, *FLAGS, *paths, "-o", str(made), str(source)]
-            subprocess.run(command, check=True, capture_output=True, text=True, timeout=BUILD_TIMEOUT_S)
-            ctypes.CDLL(str(made))  # what cannot be loaded must not be kept
-            made.replace(target)
-    except subprocess.CalledProcessError as error:
-        return Built(None, f"{compiler} fails: {_first_line(error.stderr)}")
-    except (OSError, subprocess.SubprocessError) as error:
-        return Built(None, f"{compiler}: {_first_line(str(error))}")
-    return Built(target, "built now")
+        ctypes.CDLL(str(path))
+    except OSError:
+        return False
+    return True
+
+
+def _sum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def _key(source: Path, compiler: str, version: str) -> str:
@@ -91,8 +119,15 @@ def _key(source: Path, compiler: str, version: str) -> str:
     digest = hashlib.sha256(" ".join((*FLAGS, version, platform.machine(), _processor())).encode())
     for path in sorted(path for path in source.parent.iterdir() if path.suffix in {".cpp", ".hpp"}):
         digest.update(path.read_bytes())
-    digest.update(subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout)
+    digest.update(_run(compiler, "--version").encode())
     return digest.hexdigest()[:16]
+
+
+def _run(*command: str) -> str:
+    """What a program says on stdout; raises if it cannot be run, fails or takes too long."""
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, errors="replace", timeout=BUILD_TIMEOUT_S
+    ).stdout
 
 
 def _processor() -> str:

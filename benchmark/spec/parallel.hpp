@@ -26,6 +26,7 @@ struct FlushTiny {
 
 template <typename Work>
 void share(int64_t items, int64_t steps, int threads, const Work& work) {
+  if (items < 1) return;
   const int64_t useful = std::max<int64_t>(1, steps / kStepsOfAThread);
   const int count = static_cast<int>(std::min<int64_t>({threads, items, useful}));
   auto part = [&](int i) {

@@ -1,6 +1,8 @@
 """Results folders: ``FOLDER/cells/*.parquet``, written whole or not at all, read file by file."""
 
+import base64
 import contextlib
+import itertools
 import os
 import secrets
 import tempfile
@@ -17,9 +19,10 @@ from benchmark.spec.errors import UserError
 from benchmark.store import index
 from benchmark.store.row import Row, arrow_schema
 
-STEPS, SIGNAL = "steps", "signal"
-"""Folders of losses by step (``benchmark.store.trained``) and of signal propagation (``benchmark.studies``)."""
-OTHER_TABLES = (STEPS, SIGNAL)
+STEPS, SIGNAL, SCAN_ACCURACY = "steps", "signal", "scan-accuracy"
+"""Folders of losses by step (``benchmark.store.trained``), of signal propagation (``benchmark.studies``) and of
+errors of scans (``benchmark.verification``)."""
+OTHER_TABLES = (STEPS, SIGNAL, SCAN_ACCURACY)
 
 
 class Loaded(NamedTuple):
@@ -68,6 +71,15 @@ def write_table(path: Path, table: pa.Table) -> Path:
     with _named(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         return _write_table(table, path.with_name(f".{path.name}-{secrets.token_hex(4)}"), path)
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> Path:
+    """Write many rows as one file, a twentieth as large as a file each, that reads as they do.
+
+    Raises:
+        UserError: if it cannot be written.
+    """
+    return write_table(path, pa.Table.from_pylist([row.arrow_values() for row in rows], schema=arrow_schema()))
 
 
 def _write_row(row: Row, staged: Path, final: Path) -> Path:
@@ -141,15 +153,33 @@ def paths(sources: Sequence[Path]) -> list[Path]:
 def read_file(path: Path) -> Loaded:
     """The rows of one file, or why it cannot be read."""
     try:
-        table = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False).read(use_threads=False)
+        file = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
+        if odd := _renamed(file):
+            return Loaded([], [(path, f"damaged: column {odd[0]!r} was written under another name")])
+        table = file.read(use_threads=False)
         if missing := {"cell_id", "status", "metric"} - set(table.schema.names):
             return Loaded([], [(path, f"no results file of rotbench: it has no {', '.join(sorted(missing))}")])
-        return Loaded([Row.from_arrow(values) for values in table.to_pylist()], [])
+        rows = [Row.from_arrow(values) for values in table.to_pylist()]
+        return Loaded(rows, [] if rows else [(path, "damaged: it has no row")])
     except ValidationError as error:
         first = error.errors()[0]
         return Loaded([], [(path, f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}")])
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         return Loaded([], [(path, str(error).splitlines()[0] if str(error) else type(error).__name__)])
+
+
+def _renamed(file: pq.ParquetFile) -> list[str]:
+    """Columns whose name is not the one that they were written under.
+
+    Checksums guard pages, not the footer: one wrong bit in a name would read as a column that is not known, and
+    the known one as null. Arrow writes the names twice, as Parquet's schema and as its own.
+    """
+    written = (file.metadata.metadata or {}).get(b"ARROW:schema")
+    if written is None:  # by another writer
+        return []
+    names = pa.ipc.read_schema(pa.BufferReader(base64.b64decode(written))).names
+    found = file.schema_arrow.names
+    return [name for name, other in itertools.zip_longest(found, names, fillvalue="") if name != other]
 
 
 def read(sources: Sequence[Path]) -> Loaded:

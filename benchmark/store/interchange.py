@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from benchmark.spec import LAYERS
 from benchmark.spec.errors import UserError, unknown
 from benchmark.store.row import Row
+from benchmark.store.soundness import fault_of
 from benchmark.sweeps.cell import Cell
 
 FORMS = ("pytest-benchmark", "action-json")
@@ -95,6 +96,8 @@ def read_json(path: Path) -> Any:
         raise NothingImportedError(f"{path} is empty: it must be JSON; let the tool that writes it end first")
     try:
         return json.loads(text)
+    except RecursionError:
+        raise UserError(f"{path} must be JSON of results; it is nested too deeply") from None
     except ValueError as error:
         raise UserError(f"{path} must be JSON; line {getattr(error, 'lineno', 1)} is not: {error}") from None
 
@@ -107,7 +110,7 @@ def cell_from(values: Mapping[str, Any]) -> Cell | str:
     """
     named = {name: value for name, value in values.items() if name in Cell.model_fields and value is not None}
     layer = named.get("layer")
-    if layer not in LAYERS:
+    if not isinstance(layer, str) or layer not in LAYERS:
         return f"it names no layer of {', '.join(LAYERS)}" if layer is None else f"unknown layer {layer!r}"
     own = {f.name: f.default for f in fields(LAYERS[layer]) if f.name in LAYERS[layer].option_names()}
     usual = {"metric": "speed", "batch": 1, "threads": 0, "direction": "forward"}
@@ -118,11 +121,12 @@ def cell_from(values: Mapping[str, Any]) -> Cell | str:
 
 
 def row_from(record: Any) -> Row | str:
-    """The row that rotbench wrote; or why it is none."""
+    """The row that a record stands for, as rotbench wrote it or as it was put together; or why it is none."""
     try:
-        return Row.model_validate(record)
+        row = Row.model_validate(record)
     except ValidationError as error:
         return _first_words(error)
+    return fault_of(row) or row
 
 
 def _first_words(error: Exception) -> str:

@@ -11,14 +11,17 @@ from typing import Any
 
 from benchmark.metrics.statistics import Interval
 from benchmark.spec.errors import UserError
-from benchmark.store.interchange import KEY, Better, Imported, NothingImportedError, cell_from, words_of
+from benchmark.store.interchange import KEY, Better, Imported, NothingImportedError, cell_from, row_from, words_of
 from benchmark.store.row import Row
+from benchmark.store.soundness import is_positive
 
 SMALLER = {"median_ms": "ms", "allocator_peak_bytes": "bytes", "xla_temp_bytes": "bytes", "energy_j": "J"}
 """Columns, with their units; the resident memory is left out, as it is not the same in every run."""
 
 BIGGER = {"tokens_per_s": "tokens/s", "test_accuracy": "share"}
 COLUMN = "column"
+TIMED = ("median_ms", "tokens_per_s")
+"""Figures that are never 0."""
 
 
 def entries(rows: Sequence[Row], better: Better) -> list[dict[str, Any]]:
@@ -52,7 +55,7 @@ def _entry(row: Row, column: str, unit: str) -> dict[str, Any]:
 
 def _half_width(row: Row, column: str) -> float | None:
     """Half of the 95 % interval, in the figure's unit."""
-    if column not in {"median_ms", "tokens_per_s"} or None in (row.median_ms, row.ci_low_ms, row.ci_high_ms):
+    if column not in TIMED or None in (row.median_ms, row.ci_low_ms, row.ci_high_ms):
         return None
     share = Interval(row.median_ms or 0.0, row.ci_low_ms or 0.0, row.ci_high_ms or 0.0).relative_half_width
     return float(share * getattr(row, column))
@@ -78,7 +81,9 @@ def rows_of(listed: Any, name: str) -> Imported:
             found.passed_over.append((title, figure))
         else:
             values.setdefault(figure["cell_id"], {}).update(figure)
-    found.rows.extend(Row.model_validate(fields) for fields in values.values())
+    for fields in values.values():
+        row = row_from(fields)
+        found.passed_over.append((fields["cell_id"], row)) if isinstance(row, str) else found.rows.append(row)
     return found
 
 
@@ -90,8 +95,10 @@ def _figure(entry: dict[str, Any]) -> dict[str, Any] | str:
     try:
         record = json.loads(last.removeprefix(f"{KEY} "))
         column, value = record.pop(COLUMN), float(entry["value"])
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return "its record cannot be read"
+    if not (is_positive(value) or (value == 0 and column not in TIMED)):
+        return f"its value must be a finite number {'above' if column in TIMED else 'not below'} 0, got {value:g}"
     cell = cell_from(record)
     if isinstance(cell, str):
         return cell

@@ -14,6 +14,7 @@ from benchmark.metrics.statistics import median_interval
 from benchmark.spec.errors import UserError
 from benchmark.store.interchange import KEY, Imported, NothingImportedError, cell_from, row_from, words_of
 from benchmark.store.row import Row
+from benchmark.store.soundness import is_positive
 
 VERSION = "5.0.0"
 """Of the format that is written."""
@@ -43,10 +44,10 @@ def rows_of(document: Any, name: str) -> Imported:
 
 def _row(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Row | str:
     stats, extra = entry.get("stats"), _table(entry, "extra_info")
-    if not isinstance(stats, dict) or not _positive(stats.get("median")):
+    if not isinstance(stats, dict) or not is_positive(stats.get("median")):
         return "it has no median"
-    data = stats.get("data") or []
-    samples_ms = [second * 1e3 for second in data] if all(map(_positive, data)) else []
+    data = stats["data"] if isinstance(stats.get("data"), list) else []
+    samples_ms = [second * 1e3 for second in data] if all(map(is_positive, data)) else []
     if isinstance(extra.get(KEY), dict) and "cell_id" in extra[KEY]:
         return row_from(extra[KEY] | ({"samples_ms": samples_ms} if samples_ms else {}))
     own = extra[KEY] if isinstance(extra.get(KEY), dict) else {}
@@ -55,28 +56,24 @@ def _row(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Row | str:
         return cell
     median_ms = stats["median"] * 1e3
     interval = median_interval(samples_ms) if len(samples_ms) > 1 else None
-    return Row(
-        **cell.cell_values(),
-        cell_id=cell.id,
-        created_at=_when(document.get("datetime")),
-        status="ok",
-        median_ms=median_ms,
-        ci_low_ms=interval.low if interval else None,
-        ci_high_ms=interval.high if interval else None,
-        process_medians_ms=[median_ms],
-        samples_ms=samples_ms or None,
-        detail={"imported": f"pytest-benchmark {document.get('version')}", "test": str(entry.get("fullname"))},
-        environment=_environment(document),
-    )
+    found = {
+        "cell_id": cell.id,
+        "created_at": _when(document.get("datetime")),
+        "status": "ok",
+        "median_ms": median_ms,
+        "ci_low_ms": interval.low if interval else None,
+        "ci_high_ms": interval.high if interval else None,
+        "process_medians_ms": [median_ms],
+        "samples_ms": samples_ms or None,
+        "detail": {"imported": f"pytest-benchmark {document.get('version')}", "test": str(entry.get("fullname"))},
+        "environment": _environment(document),
+    }
+    return row_from(cell.cell_values() | found)
 
 
 def _table(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     found = values.get(name)
     return dict(found) if isinstance(found, dict) else {}
-
-
-def _positive(value: Any) -> bool:
-    return isinstance(value, int | float) and value > 0
 
 
 def _when(text: Any) -> datetime:
@@ -91,7 +88,7 @@ def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
     """Machine and commit in the words of our own rows. The host's name stays behind."""
     machine, commit = _table(document, "machine_info"), _table(document, "commit_info")
     cpu = _table(machine, "cpu")
-    commit_id = commit.get("id") if commit.get("id") not in {"unknown", "unversioned"} else None
+    commit_id = commit.get("id") if commit.get("id") not in ("unknown", "unversioned") else None
     found = {
         "cpu": cpu.get("brand_raw") or cpu.get("brand"),
         "cpus": cpu.get("count"),

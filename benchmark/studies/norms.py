@@ -6,11 +6,10 @@ whole vector, or over one head, grow with their size and cannot be compared betw
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from benchmark.metrics.inference import ALPHA, Student, compare
+from benchmark.metrics.inference import Student
 from benchmark.spec.errors import UserError, short
 
 Array = np.ndarray
@@ -20,7 +19,8 @@ MARGIN = 0.1
 
 FLOOR = 1e-300
 
-LONGEST = 1 << 22
+LEAST, LONGEST = 3, 1 << 22
+"""Steps of the study: with fewer there are no three times in the last decade, which an exponent needs."""
 
 
 def time_grid(seq_len: int) -> list[int]:
@@ -36,6 +36,16 @@ def time_grid(seq_len: int) -> list[int]:
         raise UserError(f"the length must lie between 1 and {LONGEST:,} steps, got {short(seq_len)}")
     steps = [round(2 ** (i / 2)) for i in range(2 * seq_len.bit_length())]
     return sorted({*(t for t in steps if t < seq_len), seq_len})
+
+
+def check_length(seq_len: int) -> None:
+    """That an exponent of growth can be found.
+
+    Raises:
+        UserError: for a length out of range.
+    """
+    if not LEAST <= seq_len <= LONGEST:
+        raise UserError(f"the length must lie between {LEAST} and {LONGEST:,} steps, got {short(seq_len)}")
 
 
 def growth_exponent(times: Sequence[int], mean_squares: Sequence[float]) -> float | None:
@@ -63,21 +73,6 @@ def over_seeds(values: Sequence[float]) -> Student:
     if len(found) < 2:
         return Student(float(found.mean()), math.inf, 0, "one seed")
     return Student(float(found.mean()), float(found.std(ddof=1)) / math.sqrt(len(found)), len(found) - 1, "Student's t")
-
-
-class Trend(NamedTuple):
-    """Whether norms stay put, grow or shrink, with the estimate behind the word."""
-
-    word: str
-    exponent: Student
-
-
-def trend(exponents: Sequence[float]) -> Trend:
-    """Bounded, growing, shrinking, or can't tell, of growth exponents by seed."""
-    estimate = over_seeds(exponents)
-    found = compare(estimate, MARGIN)
-    words = {"same": "bounded", "more": "growing", "less": "shrinking"}
-    return Trend(words[found.side] if found.p <= ALPHA else "can't tell", estimate)
 
 
 def stationary_mean_square(lam: Array, B: Array) -> float | None:

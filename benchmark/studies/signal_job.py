@@ -94,21 +94,29 @@ def gaussian(rng: np.random.Generator, ensemble: str, shape: tuple[int, ...]) ->
 
 
 def layer_points(framework: str, spec: LayerSpec, settings: Settings, with_exact: bool) -> list[Point]:
-    """Energies of a layer's state per real coordinate at powers of 2, simulated with white inputs and exact."""
-    kernels, layers = backends.signal(framework), backends.layers(framework)
-    params, steps, size = spec.init(settings.seed), steps_of(settings.seq_len), spec.real_state_size
+    """Energies of a layer's state per real coordinate at powers of 2: simulated, if there are samples, and exact."""
+    simulated = _simulated_energies(framework, spec, settings) if settings.samples else []
+    return simulated + (_exact_energies(framework, spec, settings) if with_exact else [])
+
+
+def _simulated_energies(framework: str, spec: LayerSpec, settings: Settings) -> list[Point]:
+    """With white inputs."""
+    kernels, layers, size = backends.signal(framework), backends.layers(framework), spec.real_state_size
     rng = np.random.default_rng(np.random.SeedSequence([settings.seed, size, settings.seq_len]))
     u = rng.standard_normal((SEQUENCES, settings.seq_len, spec.d_model), np.float32)
-    simulated = layers.to_numpy(kernels.state_energies(spec, params, u)).astype(np.float64) / size
-    found = [
-        Point(spec.name, framework, "E", size, t, seed=settings.seed, **measured(estimate(simulated[:, t - 1])))
-        for t in steps
+    energies = layers.to_numpy(kernels.state_energies(spec, spec.init(settings.seed), u)).astype(np.float64) / size
+    return [
+        Point(spec.name, framework, "E", size, t, seed=settings.seed, **measured(estimate(energies[:, t - 1])))
+        for t in steps_of(settings.seq_len)
     ]
-    if with_exact:
-        energies = exact_energies(coefficient_arrays(framework, spec, params), steps) / size
-        logs = zip(steps, np.log(energies), strict=True)
-        found += [Point(spec.name, EXACT, "E", size, t, float(log), seed=settings.seed) for t, log in logs]
-    return found
+
+
+def _exact_energies(framework: str, spec: LayerSpec, settings: Settings) -> list[Point]:
+    """From this framework's coefficients."""
+    steps, size = steps_of(settings.seq_len), spec.real_state_size
+    energies = exact_energies(coefficient_arrays(framework, spec, spec.init(settings.seed)), steps) / size
+    logs = zip(steps, np.log(energies), strict=True)
+    return [Point(spec.name, EXACT, "E", size, t, float(log), seed=settings.seed) for t, log in logs]
 
 
 def coefficient_arrays(framework: str, spec: LayerSpec, params: Any) -> list[Any]:

@@ -24,17 +24,16 @@ def study(
     """Exact points, then those of each framework.
 
     Args:
-        settings: what to compute; without samples nothing is simulated, and no framework is needed.
-        frameworks: in which to simulate.
+        settings: what to compute; without samples nothing is simulated.
+        frameworks: in which to simulate; the first gives the layers' exact energies, which are left out without one.
         on_progress: told how many of how many are done.
 
     Raises:
         UserError: for layers that cannot have their size, or a process that does not end well.
     """
-    if not settings.samples:
-        return exact_points(settings)
     check_layers(settings)
-    return exact_points(settings) + _all_simulated(settings, frameworks, on_progress)
+    wanted = frameworks if settings.samples else frameworks[:1]
+    return exact_points(settings) + (_in_workers(settings, wanted, on_progress) if wanted else [])
 
 
 def check_layers(settings: Settings) -> None:
@@ -58,9 +57,7 @@ def _exact_point(quantity: str, n: int, depth: int, log_value: float) -> Point:
     return Point(GAUSSIAN, EXACT, quantity, n, depth, log_value, "recurrent", "complex", c=depth / n**0.5)
 
 
-def _all_simulated(
-    settings: Settings, frameworks: Sequence[str], on_progress: Callable[[int, int], None]
-) -> list[Point]:
+def _in_workers(settings: Settings, frameworks: Sequence[str], on_progress: Callable[[int, int], None]) -> list[Point]:
     """Every framework's points; they run side by side, as nothing is timed."""
     done = dict.fromkeys(frameworks, 0)
 

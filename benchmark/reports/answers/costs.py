@@ -1,6 +1,6 @@
 """Q1: how many FLOPs RotRNN takes, and whether that is seen in its time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from benchmark.metrics.inference import MINIMUM_EFFECT
 from benchmark.reports import numbers as n
@@ -37,7 +37,7 @@ def _answer(question: Question, case: Case) -> Answer:
         chart=_chart(counted),
         again=[_command(size, cost) for size, found in counted.items() for cost in found.values()],
         missing=_missing(case.decided, next(iter(counted))),
-        caveats=[*CAVEATS, *endings(case.rows, ("speed",))],
+        caveats=[*CAVEATS, *_unmatched(counted.values()), *endings(case.rows, ("speed",))],
     )
 
 
@@ -50,8 +50,8 @@ CAVEATS = (
 
 
 def _verdict(found: Sequence[Costs]) -> Verdict:
-    """yes: fewer than every baseline in every size; no: than none; partly: than some."""
-    ratios = [_ratio(costs_, name) for costs_ in found for name in costs_ if name != OURS and OURS in costs_]
+    """yes: fewer than every baseline of equal state in every size; no: than none; partly: than some."""
+    ratios = [_ratio(costs_, name) for costs_ in found for name in costs_ if name != OURS and _is_matched(costs_, name)]
     if not ratios:
         return "not measured"
     fewer = [ratio < 1 - MINIMUM_EFFECT for ratio in ratios]
@@ -62,6 +62,11 @@ def _ratio(found: Costs, name: str) -> float:
     return found[OURS].forward / found[name].forward
 
 
+def _is_matched(found: Costs, name: str) -> bool:
+    """Whether a layer has a size of RotRNN's very state; S4D, with two numbers a channel at least, may have none."""
+    return OURS in found and found[name].spec.real_state_size == found[OURS].spec.real_state_size
+
+
 def _compared(size: Size, found: Costs) -> str:
     """One sentence a size: FLOPs a token, and ratios to the baselines."""
     head = f"By formula, at d_model {size.d_model} and length {n.count(size.seq_len)}"
@@ -69,14 +74,30 @@ def _compared(size: Size, found: Costs) -> str:
         return f"{head}, no size of {OURS} has a real state near {n.count(size.state)} numbers."
     own = found[OURS]
     others = ", ".join(
-        f"{_ratio(found, name):.3f} times those of {name} (state {n.count(cost.spec.real_state_size)})"
-        for name, cost in found.items()
+        f"{_ratio(found, name):.3f} times those of {name} (state {_state(found, name)})"
+        for name in found
         if name != OURS
     )
     return (
         f"{head}, {OURS} with a state of {n.count(own.spec.real_state_size)} real numbers takes "
         f"{n.scaled(own.forward / size.seq_len, 'FLOP')} a token forward, {others}."
     )
+
+
+def _unmatched(found: Iterable[Costs]) -> list[str]:
+    """What becomes of layers that have no size of equal state."""
+    names = dict.fromkeys(
+        name for costs_ in found if OURS in costs_ for name in costs_ if not _is_matched(costs_, name)
+    )
+    if not names:
+        return []
+    return [f"Where a state is NOT matched ({', '.join(names)}), the layer has no part in the verdict and no bar."]
+
+
+def _state(found: Costs, name: str) -> str:
+    """The real numbers of a layer's state, and whether they are not RotRNN's."""
+    count = n.count(found[name].spec.real_state_size)
+    return f"{count}, NOT matched" if OURS in found and not _is_matched(found, name) else count
 
 
 def _measured(rows: Sequence[Row]) -> list[str]:
@@ -105,7 +126,7 @@ def _table(counted: dict[Size, Costs]) -> Table:
             n.count(size.seq_len),
             name,
             n.count(cost.spec.d_state),
-            n.count(cost.spec.real_state_size),
+            _state(found, name),
             n.count(cost.spec.param_count),
             n.scaled(cost.forward, "FLOP"),
             n.scaled(cost.training, "FLOP"),
@@ -123,6 +144,7 @@ def _chart(counted: dict[Size, Costs]) -> Chart:
     bars = [
         {"layer": name, "group": panel, "value": value / tokens}
         for name, cost in found.items()
+        if OURS not in found or _is_matched(found, name)
         for panel, value, tokens in (
             ("forward", cost.forward, size.seq_len),
             ("forward+backward", cost.training, size.seq_len),
@@ -157,8 +179,8 @@ FLOPS = Question(
     text="Does RotRNN take fewer FLOPs than the baselines, and less time?",
     needs="nothing for the FLOPs, which are formulas; speed rows of rotrnn and another layer for the times",
     statistic="FLOPs of a forward call at equal real state; ratio of times as in Q3",
-    rule=f"on the FLOPs alone: yes if at least {100 * MINIMUM_EFFECT:g} % fewer than every baseline's, partly if than "
-    "some, no if than none",
+    rule=f"on the FLOPs alone: yes if at least {100 * MINIMUM_EFFECT:g} % fewer than every baseline's of equal "
+    "state, partly if than some, no if than none",
     answer=_answer,
     contrasts=_contrasts,
 )

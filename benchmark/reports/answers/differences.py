@@ -1,12 +1,15 @@
 """Q3: which differences between layers are significant."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
 
 from benchmark.metrics.inference import ALPHA, MINIMUM_EFFECT
 from benchmark.reports import numbers as n
 from benchmark.reports.answers.amounts import amount, bounds
 from benchmark.reports.answers.charts import interval_chart
 from benchmark.reports.answers.contrasts import Contrast, Decision
+from benchmark.reports.answers.effects import COLUMNS, NOTE, effect
 from benchmark.reports.answers.layers import Results, timed, trained
 from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.record import Answer, Case, Question, Verdict
@@ -14,7 +17,7 @@ from benchmark.reports.answers.seeds import more_seeds
 from benchmark.reports.answers.telling import told
 from benchmark.reports.answers.words import p_text, word
 from benchmark.reports.evidence import MATCHED, why_not
-from benchmark.reports.tables import Table
+from benchmark.reports.tables import Table, column, without
 from benchmark.store.row import Row
 
 SPEED = "rotbench speed --layer all --seq-len 1024:16384:x2 --match state --processes 3"
@@ -77,8 +80,9 @@ def _count(decisions: Sequence[Decision]) -> str:
 
 
 def decision_table(title: str, decisions: Sequence[Decision]) -> Table:
-    """Every decision: figures, difference, interval, p, and the verdict in a word."""
-    names = ["compared", "where", "figures", "difference", "95 % interval", "values", "p", "adjusted p", "verdict"]
+    """Every decision: figures, difference, interval, effect size, p, and the verdict in a word."""
+    names = ["compared", "where", "figures", "difference", "95 % interval", *COLUMNS, "values"]
+    names += ["p", "adjusted p", "verdict"]
     shown = sorted(decisions, key=_rank)[:MOST_LINES] if len(decisions) > MOST_LINES else decisions
     rows = [_line(decision) for decision in shown]
     families = decisions[0].families if decisions else 1
@@ -91,8 +95,16 @@ def decision_table(title: str, decisions: Sequence[Decision]) -> Table:
     ]
     if len(shown) < len(decisions):
         notes.insert(0, f"The {len(shown)} of {n.count(len(decisions))} comparisons of the smallest adjusted p.")
-    numeric = frozenset({"difference", "95 % interval", "p", "adjusted p"})
-    return Table(title, names, rows, numeric, notes, ("p", "values", "figures", "95 % interval"))
+    numeric = frozenset({"difference", "95 % interval", *COLUMNS, "p", "adjusted p"})
+    optional = ("p", "order", "values", "figures", "effect size", "95 % interval")
+    return _without_empty(Table(title, names, rows, numeric, notes, optional))
+
+
+def _without_empty(table: Table) -> Table:
+    """The table without the columns of effects that have nothing in them, and with what the others are."""
+    empty = [name for name in COLUMNS if all(value == n.MISSING for value in column(table, name))]
+    table = replace(table, notes=[*table.notes, *([NOTE] if len(empty) < len(COLUMNS) else [])])
+    return reduce(without, empty, table)
 
 
 def _rank(decision: Decision) -> float:
@@ -110,6 +122,7 @@ def _line(decision: Decision) -> list[str]:
         c.figures,
         amount(value, c.unit),
         ends,
+        *effect(c),
         c.size,
         p_text(p),
         p_text(decision.p_adjusted),

@@ -1,27 +1,28 @@
 """Q7: how time and memory grow with the length, where two layers cross, and where memory ends."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from benchmark.metrics.inference import Student
-from benchmark.metrics.scaling import Crossover, Measured, crossovers, growth, largest_length
+from benchmark.metrics.scaling import Crossover, crossovers, growth
 from benchmark.reports import numbers as n
 from benchmark.reports.answers.amounts import effect
 from benchmark.reports.answers.charts import line_chart
 from benchmark.reports.answers.contrasts import Contrast, Decision
 from benchmark.reports.answers.layers import Results, timed
+from benchmark.reports.answers.lengths import by_length, place_of, size_of
 from benchmark.reports.answers.making import answer, endings, not_measured
-from benchmark.reports.answers.places import place, shared
+from benchmark.reports.answers.memory import memory_ends, memory_growth, sized
+from benchmark.reports.answers.places import shared
 from benchmark.reports.answers.record import Answer, Case, Chart, Question
 from benchmark.reports.answers.seeds import too_few
 from benchmark.reports.answers.telling import told
 from benchmark.reports.answers.words import p_text, verdict_of, word
 from benchmark.reports.evidence import Group, groups
-from benchmark.reports.measures import Quantity, values
+from benchmark.reports.measures import values
 from benchmark.reports.tables import Table
-from benchmark.store.row import Row
 
 OURS = "rotrnn"
 COMMAND = "rotbench speed --layer all --seq-len 1024:65536:x2 --processes 3"
@@ -35,30 +36,22 @@ def _contrasts(results: Results) -> list[Contrast]:
     return [*(entry for entry in found if entry is not None), *results.times]
 
 
-def by_length(rows: Sequence[Row], quantity: Quantity = "time") -> list[tuple[int, list[float]]]:
-    """Values by ascending length, one a process."""
-    lengths = sorted({row.seq_len for row in rows if row.seq_len})
-    found = [(length, values([row for row in rows if row.seq_len == length], quantity)) for length in lengths]
-    return [(length, listed) for length, listed in found if listed]
-
-
 def _exponent(group: Group) -> Contrast | None:
     """How one layer's time grows, as the distance of its exponent from 1; None with fewer than three lengths."""
     measured = by_length(group.rows)
     if len(measured) < 3:
         return None
     found = growth(measured)
-    count = sum(len(listed) for _, listed in measured)
     return Contrast(
         family="time",
         unit="exponent",
         ours=group.rows[0].layer,
         theirs="",
-        place=(*place(group.setting), f"d_state {group.rows[0].d_state}", _span(measured)),
+        place=place_of(group),
         estimate=Student(found.value - 1, found.standard_error, found.freedom, found.test),
         margin=NEAR_LINEAR,
         figures="",
-        size=f"{count} processes at {len(measured)} lengths",
+        size=size_of(measured),
         basis=found.test,
         our_rows=tuple(group.rows),
         their_rows=(),
@@ -66,14 +59,10 @@ def _exponent(group: Group) -> Contrast | None:
     )
 
 
-def _span(measured: Measured) -> str:
-    return f"lengths {n.count(measured[0][0])} to {n.count(measured[-1][0])}"
-
-
 def _answer(question: Question, case: Case) -> Answer:
     exponents = [decision for decision in case.decided if decision.contrast.unit == "exponent"]
-    ends = _ends(case.rows)
-    memory = _memory(case.rows)
+    ends = memory_ends(case.rows)
+    memory = memory_growth(case.rows)
     if not exponents and not ends and not memory:
         return not_measured(question, "times at three lengths or more", COMMAND, endings(case.rows, ("speed",)))
     crossed = _crossings([decision for decision in case.decided if decision.contrast.unit == "ratio"])
@@ -81,7 +70,7 @@ def _answer(question: Question, case: Case) -> Answer:
         question,
         verdict_of([decision for decision in exponents if decision.contrast.ours == OURS], "same", "less"),
         [*told(exponents), *crossed, *memory, *ends],
-        _sized(case.rows),
+        sized(case.rows),
         table=_table(exponents),
         chart=_chart(exponents),
         missing=_missing(exponents, memory),
@@ -133,45 +122,6 @@ def _at(crossing: Crossover) -> str:
     return f"{n.count(round(crossing.seq_len))} [{low} to {high}]"
 
 
-def _memory(rows: Sequence[Row]) -> list[str]:
-    """How memory grows, with intervals and without a verdict."""
-    held = [row for row in rows if row.metric == "memory" and row.status == "ok" and row.subject == "layer"]
-    found = []
-    for group in groups(held, "seq_len"):
-        measured = by_length(group.rows, "memory")
-        if len(measured) >= 3:
-            value, low, high = growth(measured).interval()
-            ends = f" [{low:.2f} to {high:.2f}]" if math.isfinite(low) else ", without an interval from so few"
-            size = f"{sum(len(listed) for _, listed in measured)} processes at {len(measured)} lengths"
-            where = ", ".join((*place(group.setting), _span(measured)))
-            found.append(f"{where}: the memory of {group.rows[0].layer} grows with exponent {value:.2f}{ends}; {size}.")
-    return found
-
-
-def _sized(rows: Iterable[Row]) -> list[Row]:
-    """Rows of a layer at a length, however they ended."""
-    return [row for row in rows if row.metric in {"speed", "memory"} and row.seq_len and row.subject == "layer"]
-
-
-def _ends(rows: Iterable[Row]) -> list[str]:
-    """The largest length that fits, where memory ended."""
-    along: dict[tuple[object, ...], list[Row]] = {}
-    for row in _sized(rows):
-        key = (row.layer, row.framework, row.algorithm, row.direction, row.batch, row.d_model, row.d_state)
-        along.setdefault((*key, row.device, row.dtype), []).append(row)
-    return [text for part in along.values() if (text := _end(part)) is not None]
-
-
-def _end(rows: Sequence[Row]) -> str | None:
-    found = largest_length((row.seq_len or 0, row.status) for row in rows)
-    if found.exhausted is None:
-        return None
-    row = rows[0]
-    where = f"{row.layer}, {row.framework}, {row.device}, {row.direction}, batch {row.batch}, d_state {row.d_state}"
-    fits = f"fits up to length {n.count(found.fits)}" if found.fits else "fits at no length measured"
-    return f"{where}: {fits}; memory does not suffice at {n.count(found.exhausted)}."
-
-
 def _table(exponents: Sequence[Decision]) -> Table | None:
     if not exponents:
         return None
@@ -197,7 +147,7 @@ def _chart(exponents: Sequence[Decision]) -> Chart | None:
     points = [
         {
             "layer": decision.contrast.ours,
-            "place": ", ".join(decision.contrast.place[:-2]),
+            "place": ", ".join(decision.contrast.place),
             "length": length,
             "value": ms,
         }

@@ -8,7 +8,7 @@ from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.record import Answer, Case, Question, Verdict
 from benchmark.reports.environments import environments
 from benchmark.reports.hours import Hours, hours_of
-from benchmark.reports.recipes import own_recipe, preset_of
+from benchmark.reports.recipes import own_recipe, preset_of, task_words
 from benchmark.reports.results import data_kind
 from benchmark.reports.tables import Table
 from benchmark.spec.errors import UserError
@@ -48,6 +48,7 @@ def known(rows: Sequence[Row]) -> list[Known]:
             recipe = "published recipe" if hours.kind == "projected" or preset == "paper" else f"preset {preset}"
             data = "" if hours.kind == "projected" else f"{data_kind(row)} data"
             recipe = recipe if preset or hours.kind == "projected" else f"own recipe: {own_recipe(row)}"
+            recipe += task_words(row)
             found.append(Known(row, hours, data, recipe, names[row.cell_id] if several else ""))
     return found
 

@@ -75,6 +75,14 @@ def _exponent(times: Sequence[int], values: Sequence[float | None]) -> float | N
     return growth_exponent([t for t, _ in known], [v for _, v in known]) if known else None
 
 
+def curve(rows: Sequence[Row]) -> list[tuple[int, float]]:
+    """The mean square of the last block over time, mean over seeds, at the times at which all of them have one."""
+    found = [dict(zip(row.detail["times"], squares(row.detail["blocks"][-1]), strict=True)) for row in rows]
+    values = [(t, [by_time.get(t) for by_time in found]) for t in found[0]]
+    known = [(t, [value for value in listed if value]) for t, listed in values]
+    return [(t, statistics.fmean(listed)) for t, listed in known if len(listed) == len(rows)]
+
+
 def level(rows: Sequence[Row]) -> float | None:
     """The mean square at the last time that is known, of the largest block, mean over seeds."""
     found = [value for row in rows if (value := _level(row)) is not None]

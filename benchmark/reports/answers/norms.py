@@ -10,18 +10,19 @@ from benchmark.reports.answers.layers import Results
 from benchmark.reports.answers.making import answer, endings, not_measured
 from benchmark.reports.answers.norm_values import (
     alike,
+    curve,
     drive_of,
     exponents,
     is_exact,
     level,
     limit,
     setting_of,
-    squares,
     subject_of,
 )
 from benchmark.reports.answers.places import place
 from benchmark.reports.answers.record import Answer, Case, Chart, Question, Verdict
 from benchmark.reports.answers.seeds import too_few
+from benchmark.reports.answers.studied import studied
 from benchmark.reports.answers.telling import sizes
 from benchmark.reports.answers.variants import defaults, named, option
 from benchmark.reports.answers.words import p_text, verdict_of, word
@@ -80,7 +81,8 @@ def _levels(rows: Sequence[Row]) -> str:
 
 def _answer(question: Question, case: Case) -> Answer:
     if not case.decided:
-        return not_measured(question, "norms of states over time", COMMAND, endings(case.rows, ("study",)))
+        short = ", of more steps than those that were measured" if studied(case.rows, "norms") else ""
+        return not_measured(question, f"norms of states over time{short}", COMMAND, endings(case.rows, ("study",)))
     rows = [row for decision in case.decided for row in decision.contrast.rows]
     return answer(
         question,
@@ -88,7 +90,7 @@ def _answer(question: Question, case: Case) -> Answer:
         [*map(_sentence, by_place(case.decided)), *_ratios(case.decided)],
         rows,
         table=_table(case.decided),
-        chart=_chart(rows),
+        chart=_chart(case.decided),
         missing=_missing(case.decided),
         caveats=[*CAVEATS, *endings(case.rows, ("study",))],
     )
@@ -187,16 +189,19 @@ def _table(decisions: Sequence[Decision]) -> Table:
     return Table("State norms", names, lines, frozenset({"adjusted p"}), notes, ("values", "adjusted p"))
 
 
-def _chart(rows: Sequence[Row]) -> Chart | None:
+def _chart(decisions: Sequence[Decision]) -> Chart | None:
+    """A line for each contrast of a layer as it is."""
+    own = [decision.contrast for decision in decisions if named(decision.contrast.our_rows[0]) == _layer(decision)]
     points = [
-        {"layer": row.layer, "place": f"{drive_of(row)} {row.framework}", "length": t, "value": value}
-        for row in {
-            (row.layer, drive_of(row), row.framework): row for row in reversed(rows) if named(row) == row.layer
-        }.values()
-        for t, value in zip(row.detail["times"], squares(row.detail["blocks"][-1]), strict=True)
-        if value
+        {"layer": contrast.our_rows[0].layer, "place": ", ".join(contrast.place), "length": t, "value": value}
+        for contrast in own
+        for t, value in curve(contrast.our_rows)
     ]
-    return line_chart("mean square of a real coordinate of the state", points, "time, steps") if points else None
+    return line_chart("mean square of a real coordinate", points, "time, steps") if points else None
+
+
+def _layer(decision: Decision) -> str:
+    return decision.contrast.our_rows[0].layer
 
 
 NORMS = Question(

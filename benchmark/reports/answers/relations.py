@@ -83,12 +83,12 @@ def _alike(rows: Iterable[Row]) -> list[list[Row]]:
     """Rows of period that differ in their seeds alone."""
     found: dict[str, list[Row]] = {}
     for row in studied(rows, "period"):
-        found.setdefault(words(_setting(row)), []).append(row)
+        found.setdefault(words(period_setting(row)), []).append(row)
     return list(found.values())
 
 
-def _setting(row: Row) -> dict[str, Any]:
-    """What rows that are taken together agree in."""
+def period_setting(row: Row) -> dict[str, Any]:
+    """What rows of period that are taken together agree in."""
     names = ("layer", "task", "framework", "device", "threads", "d_model", "d_state", "options")
     found = {name: getattr(row, name) for name in names} | machine(row)
     recipe = row.recipe.model_dump(mode="json") if row.recipe else None
@@ -130,7 +130,7 @@ def _contrast(rows: Sequence[Row], unit: str, ours: str, theirs: str, gains: Seq
         basis="sign flips",
         our_rows=tuple(rows),
         their_rows=(),
-        setting=_setting(first),
+        setting=period_setting(first),
     )
 
 
