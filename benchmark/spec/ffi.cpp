@@ -72,6 +72,7 @@ ffi::Error ChannelGradients(ffi::Buffer<kType> lam, ffi::Buffer<kType> w, ffi::B
   return ffi::Error::Success();
 }
 
+// Of Scan and Channels: three arrays in, two out.
 template <ffi::DataType kType>
 auto ScanCall() {
   return ffi::Ffi::Bind()
@@ -96,18 +97,6 @@ auto CorrelateCall() {
 }
 
 template <ffi::DataType kType>
-auto ChannelsCall() {
-  return ffi::Ffi::Bind()
-      .Arg<ffi::Buffer<kType>>()
-      .template Arg<ffi::Buffer<kType>>()
-      .template Arg<ffi::Buffer<kType>>()
-      .template Attr<bool>("reverse")
-      .template Attr<int64_t>("threads")
-      .template Ret<ffi::Buffer<kType>>()
-      .template Ret<ffi::Buffer<kType>>();
-}
-
-template <ffi::DataType kType>
 auto ChannelGradientsCall() {
   return ffi::Ffi::Bind()
       .Arg<ffi::Buffer<kType>>()
@@ -128,8 +117,8 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_scan_f32, Scan<ffi::F32>, ScanCall<ff
 XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_scan_f64, Scan<ffi::F64>, ScanCall<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_correlate_f32, Correlate<ffi::F32>, CorrelateCall<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_correlate_f64, Correlate<ffi::F64>, CorrelateCall<ffi::F64>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_channels_f32, Channels<ffi::F32>, ChannelsCall<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_channels_f64, Channels<ffi::F64>, ChannelsCall<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_channels_f32, Channels<ffi::F32>, ScanCall<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_channels_f64, Channels<ffi::F64>, ScanCall<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_channel_gradients_f32, ChannelGradients<ffi::F32>,
                               ChannelGradientsCall<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(rotbench_ffi_channel_gradients_f64, ChannelGradients<ffi::F64>,
