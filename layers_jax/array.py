@@ -6,15 +6,20 @@ Its products are real matrix products, which are faster than complex ones in bot
 Shapes: B batch, L time, H features, N complex states, P = 2N planar.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Complex, Float
 
 from benchmark.spec import Unsupported, UserError, unknown
+
+# jax.experimental has it before jax 0.8
+enable_x64: Any = (jax if hasattr(jax, "enable_x64") else import_module("jax.experimental")).enable_x64
 
 Array = jax.Array
 Params = dict[str, jax.Array]
@@ -105,6 +110,22 @@ def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[jax.Ar
     wide = jnp.promote_types(dtype, jnp.complex64)
     kinds = [x.dtype if is_half(x) else wide if is_complex(x) else dtype for x in (first, *rest)]
     return moved, [x.astype(kind) for x, kind in zip((first, *rest), kinds, strict=True)]
+
+
+def rounded_once(compute: Callable[..., tuple[jax.Array, ...]], *values: jax.Array) -> tuple[jax.Array, ...]:
+    """What ``compute`` makes of real arrays in float64, each result rounded once to their precision.
+
+    A state magnifies an error of lam by 1 / (1 - |lam|), so lam has none but that of its storage.
+
+    Args:
+        compute: from as many arrays to a tuple of them, real or complex.
+        values: float32, or float64, which stays.
+    """
+    kind = values[0].dtype
+    with enable_x64(True):
+        found = compute(*(lax.convert_element_type(value, jnp.float64) for value in values))
+        kinds = [jnp.promote_types(kind, jnp.complex64) if is_complex(x) else kind for x in found]
+        return tuple(lax.convert_element_type(x, wanted) for x, wanted in zip(found, kinds, strict=True))
 
 
 def planar(values: Complex[jax.Array, "*batch N"]) -> Float[jax.Array, "*batch P"]:

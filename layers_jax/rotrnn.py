@@ -9,7 +9,7 @@ from jax import lax
 
 from benchmark.spec import formulas
 from benchmark.spec.rotrnn import RotRNN
-from layers_jax.array import Params
+from layers_jax.array import Array, Params, rounded_once
 from layers_jax.recurrence import Coefficients
 
 
@@ -18,8 +18,7 @@ def coefficients(spec: RotRNN, params: Params) -> Coefficients:
 
     In the basis P^T x a plane (a, b) is the complex number a + ib, and C (a, b) = Re((C_a - i C_b)(a + ib)).
     """
-    gamma_h = formulas.decay(jnp, params["gamma_log"])
-    lam_hj = gamma_h[:, None] * jnp.exp(1j * params["theta"])
+    (lam_hj,) = rounded_once(_eigenvalues, params["gamma_log"], params["theta"])
     P_hdd = jax.scipy.linalg.expm(params["M"] - params["M"].mT) if spec.mixing == "learned" else None
     B_hdH = input_gain(spec, params)[:, None, None] * params["B"]
     B_hdH = B_hdH if P_hdd is None else P_hdd.mT @ B_hdH
@@ -34,6 +33,10 @@ def coefficients(spec: RotRNN, params: Params) -> Coefficients:
         C2=readout(spec, params["C2"], P_hdd) if spec.bidirectional else None,
         first_gain=first_gain,
     )
+
+
+def _eigenvalues(gamma_log_h: Array, theta_hj: Array) -> tuple[Array]:
+    return (formulas.decay(jnp, gamma_log_h)[:, None] * jnp.exp(1j * theta_hj),)
 
 
 def input_gain(spec: RotRNN, params: Params) -> jax.Array:

@@ -5,15 +5,19 @@ from jax import lax
 
 from benchmark.spec import formulas
 from benchmark.spec.s5 import S5
-from layers_jax.array import Params
+from layers_jax.array import Array, Params, rounded_once
 from layers_jax.recurrence import Coefficients
 
 
 def coefficients(spec: S5, params: Params) -> Coefficients:
     """Lam and B discretised for each state; under conj_sym the 2 of 2 Re(C z) is folded into C."""
-    A_re = jnp.clip(params["Lambda_re"], max=-1e-4) if spec.clip_eigs else params["Lambda_re"]
-    dt = spec.step_rescale * jnp.exp(params["log_step"])
-    lam, gain = formulas.DISCRETIZATIONS[spec.discretization](jnp, lax.complex(A_re, params["Lambda_im"]), dt)
+
+    def discretized(A_re: Array, A_im: Array, log_step: Array) -> tuple[Array, Array]:
+        A_re = jnp.clip(A_re, max=-1e-4) if spec.clip_eigs else A_re
+        dt = spec.step_rescale * jnp.exp(log_step)
+        return formulas.DISCRETIZATIONS[spec.discretization](jnp, lax.complex(A_re, A_im), dt)
+
+    lam, gain = rounded_once(discretized, params["Lambda_re"], params["Lambda_im"], params["log_step"])
     factor = 2 if spec.conj_sym else 1
     return Coefficients(
         lam=lam,

@@ -6,7 +6,7 @@ Its products are real matrix products, which are faster than complex ones in bot
 Shapes: B batch, L time, H features, N complex states, P = 2N planar.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,20 @@ def common(params: Mapping[str, Any], *arrays: Any) -> tuple[Params, list[torch.
     wide = torch.promote_types(dtype, torch.complex64)
     kinds = [x.dtype if is_half(x) else wide if is_complex(x) else dtype for x in (first, *rest)]
     return moved, [x.to(first.device, kind) for x, kind in zip((first, *rest), kinds, strict=True)]
+
+
+def rounded_once(compute: Callable[..., tuple[torch.Tensor, ...]], *values: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """What ``compute`` makes of real arrays in float64, each result rounded once to their precision.
+
+    A state magnifies an error of lam by 1 / (1 - |lam|), so lam has none but that of its storage.
+
+    Args:
+        compute: from as many arrays to a tuple of them, real or complex.
+        values: float32, or float64, which stays.
+    """
+    kind = values[0].dtype
+    found = compute(*(value.double() for value in values))
+    return tuple(x.to(torch.promote_types(kind, torch.complex64) if x.is_complex() else kind) for x in found)
 
 
 def planar(values: Complex[torch.Tensor, "*batch N"]) -> Float[torch.Tensor, "*batch P"]:

@@ -4,15 +4,19 @@ import torch
 
 from benchmark.spec import formulas
 from benchmark.spec.s5 import S5
-from layers_torch.array import Params
+from layers_torch.array import Array, Params, rounded_once
 from layers_torch.recurrence import Coefficients
 
 
 def coefficients(spec: S5, params: Params) -> Coefficients:
     """Lam and B discretised for each state; under conj_sym the 2 of 2 Re(C z) is folded into C."""
-    A_re = torch.clip(params["Lambda_re"], max=-1e-4) if spec.clip_eigs else params["Lambda_re"]
-    dt = spec.step_rescale * torch.exp(params["log_step"])
-    lam, gain = formulas.DISCRETIZATIONS[spec.discretization](torch, torch.complex(A_re, params["Lambda_im"]), dt)
+
+    def discretized(A_re: Array, A_im: Array, log_step: Array) -> tuple[Array, Array]:
+        A_re = torch.clip(A_re, max=-1e-4) if spec.clip_eigs else A_re
+        dt = spec.step_rescale * torch.exp(log_step)
+        return formulas.DISCRETIZATIONS[spec.discretization](torch, torch.complex(A_re, A_im), dt)
+
+    lam, gain = rounded_once(discretized, params["Lambda_re"], params["Lambda_im"], params["log_step"])
     factor = 2 if spec.conj_sym else 1
     return Coefficients(
         lam=lam,

@@ -232,6 +232,31 @@ def test_lengths_of_any_integer_dtype():
         assert torch.equal(found, expected)
 
 
+NEAR_1 = {
+    "rotrnn": {"gamma_min": 0.99999, "gamma_max": 0.999999},
+    "lru": {"r_min": 0.99999, "r_max": 0.999999},
+    "s4d": {"dt_min": 1e-6, "dt_max": 1e-5},
+    "s5": {"dt_min": 1e-6, "dt_max": 1e-5},
+}
+
+
+@frameworks
+@pytest.mark.parametrize("layer", LAYERS)
+def test_lam_has_no_error_but_that_of_its_storage(layer, framework):
+    """A state magnifies it by 1 / (1 - |lam|)."""
+    spec = LAYERS[layer](d_model=4, d_state=64, **NEAR_1[layer])
+    params = spec.init(0)
+    to_numpy, coefficients = layers(framework).to_numpy, layers(framework).coefficients
+    made = {name: layers(framework).array.asarray(value) for name, value in params.items()}
+    lam = to_numpy(coefficients(spec, made).lam)
+    with precision(framework, "float64"):
+        made = {name: layers(framework).array.asarray(value.astype(np.float64)) for name, value in params.items()}
+        exact = to_numpy(coefficients(spec, made).lam)
+    assert lam.dtype == np.complex64 and exact.dtype == np.complex128
+    assert np.abs(exact).max() > 0.9999
+    np.testing.assert_array_equal(lam, exact.astype(np.complex64))
+
+
 @frameworks
 def test_a_decay_that_has_underflowed(framework):
     """lam = 0: no logarithm of it may be taken, also not for a gradient."""
