@@ -1,6 +1,9 @@
 """Commands that measure what the layers should reach: marks, the choice of auto, growth, errors, public peers."""
 
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -33,6 +36,14 @@ from benchmark.console import (
 )
 from benchmark.sweeps.config import Resolved
 
+if TYPE_CHECKING:
+    from benchmark.reports.tables import Table
+    from benchmark.store.row import Row
+    from benchmark.sweeps.cell import Cell
+    from benchmark.sweeps.run import Effort
+
+Found = TypeVar("Found")
+
 
 @with_settings(only=("framework", *EFFORT))
 def limits(
@@ -52,10 +63,8 @@ def limits(
 
     listed = marks(resolved.sweep.framework, resolved.sweep.threads)
     cells = list({cell.id: cell for mark in listed for cell in (mark.top, mark.bottom)}.values())
-    rows = run(cells, out, effort_of(resolved.sweep, again=again, retry=retry), wait)
-    found = reached(listed, rows)
-    show_json(rows_as_json(rows)) if json else show(limits_table(found))
-    finish(rows, out, len(cells), json)
+    effort = effort_of(resolved.sweep, again=again, retry=retry)
+    found = _judged(cells, out, effort, wait, json, partial(reached, listed), limits_table)
     leave(CHECK_FAILED if any(r.verdict != "reached" for r in found) else OK)
 
 
@@ -79,10 +88,8 @@ def choice(
     from benchmark.sweeps.choice import choice_cells, task_cells
 
     cells = task_cells(resolved.sweep, task) if task else choice_cells(resolved.sweep)
-    rows = run(cells, out, effort_of(resolved.sweep, again=again, retry=retry), wait)
-    found = choices(rows)
-    show_json(rows_as_json(rows)) if json else show(choices_table(found))
-    finish(rows, out, len(cells), json)
+    effort = effort_of(resolved.sweep, again=again, retry=retry)
+    found = _judged(cells, out, effort, wait, json, choices, choices_table)
     leave(judged([c.verdict for c in found]))
 
 
@@ -115,11 +122,26 @@ def growth(
 
     check_lengths(numbers("seq-len", resolved.sweep.seq_len))
     cells = sweep_cells(resolved.sweep, ["speed", "memory"])
-    rows = run(cells, out, effort_of(resolved.sweep, again=again, retry=retry), wait)
-    found = growths(rows)
-    show_json(rows_as_json(rows)) if json else show(growth_table(found))
-    finish(rows, out, len(cells), json)
+    effort = effort_of(resolved.sweep, again=again, retry=retry)
+    found = _judged(cells, out, effort, wait, json, growths, growth_table)
     leave(judged([g.verdict for g in found]))
+
+
+def _judged(
+    cells: "list[Cell]",
+    out: Path,
+    effort: "Effort",
+    wait: bool,
+    json: bool,
+    judge: "Callable[[list[Row]], list[Found]]",
+    table: "Callable[[list[Found]], Table]",
+) -> "list[Found]":
+    """Measure cells, judge their rows, show what was found or, as JSON, the rows, and say where they are kept."""
+    rows = run(cells, out, effort, wait)
+    found = judge(rows)
+    show_json(rows_as_json(rows)) if json else show(table(found))
+    finish(rows, out, len(cells), json)
+    return found
 
 
 def judged(verdicts: list[str]) -> int:
