@@ -154,13 +154,15 @@ def test_commands_plan_the_very_cells(name, planned):
     assert rows[-1].cell_id in {cell.id for cell in planned(alone)}
 
 
-def test_commands_of_trained_weights(planned, monkeypatch):
+@pytest.mark.parametrize("step", [None, 120])
+def test_commands_of_trained_weights(step, planned, monkeypatch):
     (trained_cell, *_) = trained("adding", ["lru"], ["task.length=50"])
-    monkeypatch.setattr(plan, "described_by", lambda path: {"cell": trained_cell.cell_values()})
+    where = "weights/{}.safetensors" if step is None else "snapshots/{}/00000120.safetensors"
+    monkeypatch.setattr(plan, "described_by", lambda path: {"cell": trained_cell.cell_values(), "step": step})
     shared = {"seq_len": 64, "batch": 2, **HERE}
     cells, _ = plan.trained_norm_cells([Path("x")], ["white"], FRAMEWORKS, shared)
     found = commands(rows_of(cells))
-    assert len(found) == 2 and all(f"--weights results/runs/weights/{trained_cell.id}.safetensors" in c for c in found)
+    assert len(found) == 2 and all(f"--weights results/runs/{where.format(trained_cell.id)}" in c for c in found)
     assert {cell.id for cell in cells} <= {cell.id for command in found for cell in planned(command)}
 
 

@@ -149,6 +149,40 @@ def test_trained_weights_are_taken_together_and_apart_from_initial_ones():
     assert any("after a training" in text for text in one("Q6", initial).missing)
 
 
+def over_training(layer, levels, seeds=range(3), **changes):
+    """Norms after some steps of trainings, bounded at a level of each step."""
+    found = []
+    for step, level in levels.items():
+        flat = {"mean_square": [level] * 8}
+        rows = [norms(layer, 0.0, seed, task=f"@{seed:016x}:{step}", **flat | changes) for seed in seeds]
+        found += [r.model_copy(update={"detail": r.detail | {"trained_on": "digits"}}) for r in rows]
+    return found
+
+
+def test_the_course_of_a_training_is_told_and_decides_nothing():
+    rows = over_training("lru", {0: 0.5, 10: 4.0, 9: 2.0, 100: 1.0})
+    assert one("Q6", rows).verdict == "not measured"
+    initial = over_seeds("lru", 0.0)
+    found = one("Q6", [*initial, *rows])
+    assert one("Q6", initial).sentences == found.sentences[:-1]
+    assert found.sentences[-1] == (
+        "white inputs, trained on digits, torch, cpu, length 1,024, d_state 4: mean square of a real coordinate at the "
+        "last time over the course of training, and its growth exponents: lru with gamma learned 0.500 after 0 steps, "
+        "1.00 after 100, at most 4.00 after 10, exponents 0.000 to 0.000 (3 seeds)."
+    )
+    assert {row.cell_id for row in rows} <= set(found.cells)
+    assert not any("course" in text for text in found.missing)
+    assert any("course" in text for text in one("Q6", initial).missing)
+
+
+def test_a_step_that_a_seed_lacks_is_not_averaged():
+    rows = over_training("lru", {0: 0.5, 10: 4.0, 20: 1.0})
+    found = one("Q6", [*over_seeds("lru", 0.0), *rows[:5], *rows[6:]]).sentences[-1]
+    assert "after 10" not in found and "0.500 after 0 steps, 1.00 after 20" in found
+    one_step = over_training("lru", {0: 0.5})
+    assert not any("course" in text for text in one("Q6", [*over_seeds("lru", 0.0), *one_step]).sentences)
+
+
 def test_norms_that_are_known_exactly_are_not_drawn():
     found = one("Q6", over_seeds("lru", 1.0, exact=[2.0] * 8))
     assert found.verdict == "no"

@@ -16,6 +16,7 @@ from benchmark.reports.tables import column, to_terminal
 from benchmark.spec import LAYERS, Unsupported, UserError, reference
 from benchmark.spec.model import ModelSpec
 from benchmark.store import files
+from benchmark.store.trained import snapshot_path
 from benchmark.studies import norms as n
 from benchmark.studies import period as p
 from benchmark.studies import plan
@@ -44,12 +45,22 @@ def run(given, weights=None, folder="."):
     return study(payload, lambda **_: None)["detail"]
 
 
-@pytest.mark.parametrize("study", [Study("equivalence"), Study("norms", "white"), Study("norms", "digits", "abc")])
+NAMED = [Study("equivalence"), Study("norms", "white"), Study("norms", "digits", "abc"), Study("norms", "x", "abc", 0)]
+
+
+@pytest.mark.parametrize("study", NAMED)
 def test_names_read_back(study):
     assert study_of(str(study)) == study
 
 
-@pytest.mark.parametrize(("word", "message"), [("digits", "unknown study 'digits'; known: norms"), (None, "got none")])
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("digits", "unknown study 'digits'; known: norms"),
+        (None, "got none"),
+        ("norms/white@abc:x", "must be a whole number, got 'x'"),
+    ],
+)
 def test_a_word_that_names_no_study(word, message):
     with pytest.raises(UserError, match=message):
         study_of(word)
@@ -189,6 +200,27 @@ def test_norms_within_a_model_and_after_training(framework, tmp_path):
     assert len(white["blocks"]) == 2 and white["times"][-1] == 40
     with pytest.raises(UserError, match=f"weights of training {training.id}: name its file with --weights"):
         run(cells[0])
+
+
+@needs_framework
+def test_snapshots_of_a_training_are_cells_by_step(tmp_path):
+    from benchmark.training import checkpoint
+
+    training = cell(task="norms/digits", seq_len=None).model_copy(update={"metric": "train", "task": "digits"})
+    for step in (120, 0, 60):
+        described = {"cell": training.cell_values(), "test_score": None, "measure": "accuracy", "step": step}
+        arrays = {f"params/block0/layer/{k}": v * (1 + step) for k, v in training.spec.init(0).items()}
+        checkpoint.save(snapshot_path(tmp_path, training.id, step), arrays, described)
+    place = {"seq_len": 40, "batch": 2, "device": "cpu", "threads": 1}
+    cells, weights = plan.trained_norm_cells([tmp_path], ["constant"], [INSTALLED[0]], place)
+    looked = [c for c in cells if c.task.startswith("norms/constant")]
+    assert [study_of(c.task).step for c in looked] == [0, 60, 120]
+    at_start, later, _ = (run(c, weights)["blocks"] for c in looked)
+    assert at_start == run(cell(task="norms/constant", batch=2))["blocks"], "the weights that were drawn"
+    assert later != at_start
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="holds no files of weights"):
+        plan.trained_norm_cells([tmp_path / "empty"], ["white"], [INSTALLED[0]], place)
 
 
 @pytest.mark.skipif(len(INSTALLED) < 2, reason="compares twins")

@@ -4,7 +4,7 @@ import pytest
 from answer_rows import norms, period, studied
 from result_rows import MACHINE, recipe, trained
 
-from benchmark.reports.study_cells import errors_table, norms_table, period_table
+from benchmark.reports.study_cells import course_table, errors_table, norms_table, period_table
 from benchmark.reports.study_trainings import arms_table, spread_table
 from benchmark.reports.tables import column
 from benchmark.reports.traced import result_tables
@@ -69,6 +69,18 @@ def test_norms_after_trainings_by_two_recipes_are_two_lines():
         for row in norms_of()
     ]
     assert column(norms_table(rows), "variant") == ["recipe lr 0.1", "recipe lr 0.2"]
+
+
+def test_norms_of_a_course_stand_by_step_in_a_table_of_their_own():
+    rows = [
+        row.model_copy(update={"task": f"norms/white@{row.seed}:{step}", "cell_id": f"{step}@{row.seed}"})
+        for step in (1000, 0, 200)
+        for row in norms_of()
+    ]
+    assert not norms_table(rows).rows and not course_table(norms_of()).rows
+    table = course_table(rows)
+    assert column(table, "trained") == ["0", "200", "1,000"] and column(table, "seeds") == ["2"] * 3
+    assert table.cells[1] == ["200@0", "200@1"]
 
 
 @pytest.mark.parametrize("make", [arms_table, spread_table])

@@ -8,6 +8,7 @@ from test_cli import rotbench
 from test_resume import SMALL, TINY, losses
 
 from benchmark.store import files
+from benchmark.studies.names import study_of
 from benchmark.training.published import RECIPES
 
 needs_framework = pytest.mark.skipif(not INSTALLED, reason="trains")
@@ -22,6 +23,22 @@ def test_data_workers_do_not_hang(framework, tmp_path):
     for workers in ("0", "2"):
         rotbench(*words, "--workers", workers, "--out", workers, cwd=tmp_path)
     assert losses(tmp_path / "0") == losses(tmp_path / "2")
+
+
+@needs_framework
+def test_snapshots_show_norms_over_the_course_of_a_training(tmp_path):
+    words = [*SMALL, "--steps", "20", "--eval-steps", "10", "--out", "out"]
+    rotbench("train", "digits", *words, "--snapshots", cwd=tmp_path)
+    (row,) = files.read([tmp_path / "out"]).rows
+    kept = tmp_path / "out" / "snapshots" / row.cell_id
+    assert [int(path.stem) for path in sorted(kept.iterdir())] == [0, 10, 20]
+    words = ["--weights", "out/snapshots", "--inputs", "none", "--batch", "2", "--threads", "1"]
+    out, _ = rotbench("study", "norms", "--framework", INSTALLED[0], *words, "--out", "norms", cwd=tmp_path)
+    assert "Norms over the course of training" in out
+    assert {study_of(row.task).step for row in files.read([tmp_path / "norms"]).rows} == {0, 10, 20}
+    last = str(sorted(kept.iterdir())[-1])
+    out, _ = rotbench("evaluate", last, "--framework", INSTALLED[0], "--json", cwd=tmp_path)
+    assert json.loads(out)[0]["noted_score"] is None
 
 
 @needs_framework

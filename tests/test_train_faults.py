@@ -115,14 +115,14 @@ def train_inline(folder, notes=None, retry=(), **overrides):
         if notes is not None and event["event"] == "note":
             notes.append(event["text"])
 
-    effort = Effort(inline=True, training={"save_s": 0.0}, retry=retry)
+    effort = Effort(inline=True, training={"save_s": 0.0, "snapshots": True}, retry=retry)
     (row,) = run_cells(tiny(**overrides), folder, effort, Watcher(on_event=hear))
     return row
 
 
 @needs_framework
 def test_only_weights_that_cannot_be_written_fail_a_training(tmp_path):
-    for name in ("checkpoints", "steps", "weights"):
+    for name in ("checkpoints", "snapshots", "steps", "weights"):
         (tmp_path / name).write_text("in the way")
     row = train_inline(tmp_path)
     assert row.status == "failed" and row.reason.startswith(f"cannot write {weights_path(tmp_path, row.cell_id)}: ")
@@ -130,7 +130,11 @@ def test_only_weights_that_cannot_be_written_fail_a_training(tmp_path):
     (tmp_path / "weights").unlink()
     row = train_inline(tmp_path, said := [], retry=("failed",))
     assert row.status == "ok" and row.detail["notes"] == said
-    starts = ("no checkpoint at step 1, training goes on: ", "the losses by step are lost: ")
+    starts = (
+        "no snapshots from step 0 on: ",
+        "no checkpoint at step 1, training goes on: ",
+        "the losses by step are lost: ",
+    )
     assert all(line.startswith(start) for line, start in zip(said, starts, strict=True))
 
 

@@ -69,6 +69,7 @@ def training_effort(
     progress: Progress,
     workers: int = 0,
     save_s: float = 60.0,
+    snapshots: bool = False,
     *,
     inline: bool = False,
     fail_fast: bool = False,
@@ -84,6 +85,7 @@ def training_effort(
         progress: where all this is told.
         workers: processes that read batches ahead.
         save_s: seconds between checkpoints.
+        snapshots: keep the weights after each validation too.
         inline: train in this very process.
         fail_fast: stop at the first that fails.
         again: train what has a row already.
@@ -100,7 +102,8 @@ def training_effort(
     for line in (line for pair in pairs if preset == "paper" for line in told(*pair)):
         progress.say(line)
     prepare_data(cells, data_dir, progress.advance, progress.say)
-    training: dict[str, Any] = {"data_dir": str(data_dir), "workers": workers, "save_s": save_s, "deviations": {}}
+    kept = {"workers": workers, "save_s": save_s, "snapshots": snapshots}
+    training: dict[str, Any] = {"data_dir": str(data_dir), "deviations": {}, **kept}
     for task, layer in pairs:
         training["deviations"].setdefault(task, {})[layer] = deviations(preset, task, layer)
     return Effort(inline=inline, fail_fast=fail_fast, again=again, retry=retries(retry), training=training)

@@ -62,7 +62,10 @@ def norms(
         Words, typer.Option("--task", help="Also whole models of preset small on a task's data, as drawn.")
     ] = [],
     weights: Annotated[
-        list[Path], typer.Option("--weights", help="Also after training: RESULTS/weights/CELL.safetensors; repeat it.")
+        list[Path],
+        typer.Option(
+            "--weights", help="Also after training: RESULTS/weights/CELL.safetensors, or a folder; repeat it."
+        ),
     ] = [],
     settings: Set = [],
     data_dir: DataDir = None,

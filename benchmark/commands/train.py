@@ -44,6 +44,10 @@ def train(
         int, typer.Option("--workers", help="Processes that read batches ahead; pays only where reading is heavy.")
     ] = 0,
     save_s: Annotated[float, typer.Option("--save-s", help="Seconds between checkpoints.")] = 60.0,
+    snapshots: Annotated[
+        bool,
+        typer.Option("--snapshots", help="Keep the weights after each validation too, in RESULTS/snapshots/CELL."),
+    ] = False,
     algorithm: Annotated[str, typer.Option("--algorithm", help="Of the recurrence.")] = "auto",
     precision: Annotated[
         Words, typer.Option("--precision", help="Least precision of float32 matrix products: fp32, tf32, bf16.")
@@ -91,7 +95,7 @@ def train(
             say=progress.say,
         )
         how = {"inline": inline, "fail_fast": fail_fast, "again": again}
-        effort = training_effort(cells, preset, folder, progress, workers, save_s, retry=retry, **how)
+        effort = training_effort(cells, preset, folder, progress, workers, save_s, snapshots, retry=retry, **how)
     measure_and_show(cells, out, effort, wait, json, training_table)
 
 

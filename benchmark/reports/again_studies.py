@@ -1,16 +1,18 @@
 """The commands that measure rows of studies again; those of studies that are trainings are trained again."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmark.reports.again_trainings import base_of, differing, task_words
 from benchmark.reports.again_words import alike, defaults, flag, line, listed, place, recipe_flags, settings, unlike
 from benchmark.spec.errors import UserError
 from benchmark.store.row import Row
+from benchmark.store.trained import snapshot_path, weights_path
 from benchmark.studies.names import ALONE, Study, study_of
 from benchmark.studies.plan import PERIOD_OPTIONS, VARIANTS, period_recipe
 
-WEIGHTS = "results/runs/weights/{}.safetensors"
+RUNS = Path("results/runs")
 """Where a training leaves its weights unless told otherwise."""
 
 
@@ -42,21 +44,27 @@ def _norms(rows: Sequence[Row]) -> list[str]:
     """Of layers alone: as drawn, or with the weights of a training."""
 
     def key(row: Row) -> Any:
-        weights = study_of(row.task).weights
-        sizes = None if weights else (row.d_model, row.spec.real_state_size, beside_variants(row))
-        return row.seq_len, row.batch, place(row), weights, sizes
+        source = study_of(row.task).source
+        sizes = None if source else (row.d_model, row.spec.real_state_size, beside_variants(row))
+        return row.seq_len, row.batch, place(row), source, sizes
 
     return [_norms_alone(part) for part in alike(rows, key)]
 
 
 def _norms_alone(rows: Sequence[Row]) -> str:
-    first, weights = rows[0], study_of(rows[0].task).weights
+    first, study = rows[0], study_of(rows[0].task)
     words = ["study", "norms", *flag("inputs", (study_of(row.task).inputs for row in rows))]
     words += [*listed("framework", rows), *listed("seq_len", rows), *listed("batch", rows), *place(first)]
-    if weights:
-        return line(words, ["--weights", WEIGHTS.format(weights)])
+    if study.weights:
+        return line(words, ["--weights", weights_file(study)])
     words += [*listed("layer", rows), *flag("seeds", sorted({row.seed for row in rows})), *listed("d_model", rows)]
     return line(words, ["--state", str(first.spec.real_state_size)], settings(beside_variants(first)))
+
+
+def weights_file(study: Study) -> str:
+    """The file of the weights that a study looked at."""
+    cell, step = study.weights or "", study.step
+    return str(weights_path(RUNS, cell) if step is None else snapshot_path(RUNS, cell, step))
 
 
 def beside_variants(row: Row) -> list[str]:
@@ -71,7 +79,7 @@ def _norms_of_data(rows: Sequence[Row]) -> list[str]:
     def key(row: Row) -> Any:
         study = study_of(row.task)
         own = None if study.weights else (study.inputs, data_words(row))
-        return row.batch, place(row), study.weights, own
+        return row.batch, place(row), study.source, own
 
     return [_norms_of_model(part) for part in alike(rows, key)]
 
@@ -80,7 +88,7 @@ def _norms_of_model(rows: Sequence[Row]) -> str:
     first, study = rows[0], study_of(rows[0].task)
     words = ["study", "norms", "--inputs", "none", *listed("framework", rows), *listed("batch", rows), *place(first)]
     if study.weights:
-        return line(words, ["--weights", WEIGHTS.format(study.weights)])
+        return line(words, ["--weights", weights_file(study)])
     words += [*flag("task", [study.inputs]), *listed("layer", rows)]
     return line(words, flag("seeds", sorted({row.seed for row in rows})), settings(data_words(first)))
 

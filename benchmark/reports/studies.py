@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from benchmark.reports import numbers as n
 from benchmark.reports.answers import QUESTIONS, answers
-from benchmark.reports.study_cells import books_table, errors_table, norms_table, period_table
+from benchmark.reports.study_cells import books_table, course_table, errors_table, norms_table, period_table
 from benchmark.reports.study_trainings import arms_table, spread_table
 from benchmark.reports.tables import Traced
 from benchmark.spec.errors import UserError
@@ -14,7 +14,7 @@ from benchmark.studies.names import study_of
 
 TABLES: Mapping[str, Sequence[Callable[[Sequence[Row]], Traced]]] = {
     "normaliser": (arms_table,),
-    "norms": (norms_table,),
+    "norms": (norms_table, course_table),
     "equivalence": (errors_table, books_table),
     "initialisation": (arms_table, spread_table),
     "period": (period_table,),

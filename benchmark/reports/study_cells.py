@@ -1,12 +1,12 @@
 """Tables of the studies that are cells of their own: norms, equivalence, period."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from benchmark.reports import numbers as n
 from benchmark.reports.answers.amounts import bare, bounds
-from benchmark.reports.answers.norm_values import setting_of, weights_of
+from benchmark.reports.answers.norm_values import ended, setting_of, weights_of
 from benchmark.reports.answers.relations import period_setting
 from benchmark.reports.answers.studied import studied
 from benchmark.reports.study_lines import study_lines
@@ -22,15 +22,14 @@ def mean(values: Iterable[float | None]) -> float | None:
     return statistics.fmean(known) if known else None
 
 
+NORMS_SHOWN = ["block", "seeds", "at t = 1", "at end", "limit", "exponent", "95 % interval", "gradient"]
+NORMS_LESS = ("gradient", "seeds", "at t = 1", "95 % interval", "limit", "exponent")
+"""What a narrow terminal goes without, in this order."""
+
+
 def norms_table(rows: Sequence[Row], title: str = "Norms of states and gradients") -> Traced:
-    """One line a block of what differs in its seeds alone."""
-    lines = [
-        (line, block)
-        for line in study_lines(studied(rows, "norms"), _norms_setting, _norms_head)
-        for block in range(len(line.rows[0].detail["blocks"]))
-    ]
-    names = ["layer", "variant", "inputs", "weights", "framework", "steps", "state", "block", "seeds", "at t = 1"]
-    names += ["at end", "limit", "exponent", "95 % interval", "gradient"]
+    """As initialised and after trainings: one line a block of what differs in its seeds alone."""
+    head = ["inputs", "weights", "framework", "steps", "state"]
     notes = [
         "at t = 1, at end, limit: mean square of a real coordinate of the state, the same scale for all layers; "
         "white and constant inputs of variance 1 drive a layer alone, a task's data reach it through its model.",
@@ -40,13 +39,32 @@ def norms_table(rows: Sequence[Row], title: str = "Norms of states and gradients
         "gradient: mean square of what reaches the inputs a tenth of the steps before the end, over that one step "
         "before it.",
     ]
+    return _norms_table(title, ended(rows), head, _norms_head, notes)
+
+
+def course_table(rows: Sequence[Row], title: str = "Norms over the course of training") -> Traced:
+    """One line a block and step of training, of what differs in its seeds alone."""
+    head = ["inputs", "trained on", "framework", "steps", "state", "trained"]
+    notes = ["trained: steps of training. The other columns are those of the table of norms."]
+    members = [row for row in studied(rows, "norms") if study_of(row.task).step is not None]
+    return _norms_table(title, members, head, _course_head, notes)
+
+
+def _norms_table(
+    title: str, rows: Sequence[Row], head: list[str], head_of: Callable[[Row], tuple[str, ...]], notes: list[str]
+) -> Traced:
+    lines = [
+        (line, block)
+        for line in study_lines(rows, _norms_setting, head_of)
+        for block in range(len(line.rows[0].detail["blocks"]))
+    ]
     return Traced(
         title,
-        names,
+        ["layer", "variant", *head, *NORMS_SHOWN],
         [[line.head[0], line.variant, *line.head[1:], *_norms_of(line.rows, block)] for line, block in lines],
-        frozenset({"steps", "state", "block", "seeds", *names[9:]}),
+        frozenset({"steps", "state", "trained", *NORMS_SHOWN} & {*head, *NORMS_SHOWN}),
         notes,
-        ("gradient", "seeds", "at t = 1", "95 % interval", "limit", "exponent"),
+        NORMS_LESS,
         [line.cells for line, _ in lines],
     )
 
@@ -60,6 +78,11 @@ def _norms_head(row: Row) -> tuple[str, ...]:
     study, steps = study_of(row.task), n.count(row.detail["times"][-1])
     weights = "initial" if study.weights is None else weights_of(row)
     return row.layer, str(study.inputs), weights, row.framework, steps, n.count(row.real_state_size)
+
+
+def _course_head(row: Row) -> tuple[str, ...]:
+    layer, inputs, _, *rest = _norms_head(row)
+    return layer, inputs, row.detail.get("trained_on", n.MISSING), *rest, n.count(study_of(row.task).step)
 
 
 def _norms_of(rows: Sequence[Row], index: int) -> list[str]:

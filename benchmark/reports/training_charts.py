@@ -7,6 +7,7 @@ from benchmark.reports.charts import INK, MARGIN, SHAPES, Chart, Spec, by_layer,
 from benchmark.reports.environments import device, environments
 from benchmark.reports.findings import alike
 from benchmark.reports.hours import TARGETS, time_to
+from benchmark.reports.norm_charts import course_charts
 from benchmark.reports.results import data_kind
 from benchmark.store.row import Row
 
@@ -30,7 +31,7 @@ class Setting(NamedTuple):
 
 
 def training_charts(rows: Sequence[Row]) -> list[Chart]:
-    """Accuracy against device-hours with its Pareto front, and time to target, of each setting."""
+    """Accuracy against device-hours with its Pareto front, and time to target, of each setting; then state norms."""
     names = environments(rows)
     several = len(set(names.values())) > 1
     groups: dict[Setting, list[Row]] = {}
@@ -43,7 +44,7 @@ def training_charts(rows: Sequence[Row]) -> list[Chart]:
         runs = alike(members, names)
         charts.append(_accuracy_chart(runs, f"accuracy-{number}", setting.words(several)))
         charts += _target_chart(runs, f"target-{number}", setting.words(several))
-    return charts
+    return [*charts, *course_charts(rows)]
 
 
 def pareto(found: Sequence[tuple[float, float]]) -> list[int]:

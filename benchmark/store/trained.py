@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.spec.errors import UserError
 from benchmark.store.files import STEPS, write_table
 
 if TYPE_CHECKING:
@@ -25,6 +26,26 @@ def remove_checkpoint(folder: Path, cell_id: str) -> None:
 def weights_path(folder: Path, cell_id: str) -> Path:
     """The weights that were best on the validation split."""
     return folder / "weights" / f"{cell_id}.safetensors"
+
+
+def snapshot_path(folder: Path, cell_id: str, step: int) -> Path:
+    """The weights after so many steps of a training that keeps its course; named so that names sort by step."""
+    return folder / "snapshots" / cell_id / f"{step:08d}.safetensors"
+
+
+def weight_files(paths: Sequence[Path]) -> list[Path]:
+    """Files as they are given, and of each folder all weights in it, however deep, in order.
+
+    Raises:
+        UserError: for a folder that holds none.
+    """
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(path.rglob("[!.]*.safetensors")) if path.is_dir() else [path]
+        if not inside:
+            raise UserError(f"{path} holds no files of weights; a training leaves them in RESULTS/weights")
+        found += inside
+    return found
 
 
 def steps_path(folder: Path, cell_id: str) -> Path:

@@ -44,7 +44,7 @@ def norms(
         cell: layer, sizes and inputs; with weights or a task's data, that of the training.
         study: inputs and weights.
         setting: where data are.
-        weights: files by the id of their training's cell.
+        weights: files by the id of their training's cell, with the step where it is one of its course.
         emit: told of progress, a block at a time.
     """
     trained, trained_on = trained_weights(study, weights)
@@ -61,11 +61,11 @@ def norms(
 
 def trained_weights(study: Study, weights: Mapping[str, str]) -> tuple[dict[str, Array], str | None]:
     """The arrays of the training that the study names, and its task; neither for initial values."""
-    if study.weights is None:
+    if study.source is None:
         return {}, None
-    if study.weights not in weights:
-        raise UserError(f"norms need the weights of training {study.weights}: name its file with --weights")
-    arrays, described = checkpoint.load(Path(weights[study.weights]))
+    if study.source not in weights:
+        raise UserError(f"norms need the weights of training {study.source}: name its file with --weights")
+    arrays, described = checkpoint.load(Path(weights[study.source]))
     return arrays, described["cell"]["task"]
 
 

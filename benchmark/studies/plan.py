@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.spec import LAYERS
+from benchmark.store.trained import weight_files
 from benchmark.studies.names import Study
 from benchmark.studies.period import ARMS, Sinusoid
 from benchmark.studies.sizes import matched_d_state
@@ -92,23 +93,27 @@ def trained_norm_cells(
     """Layers after training, with each kind of input and on their task's data; and the files by training.
 
     Args:
-        paths: files of weights, RESULTS/weights/CELL.safetensors.
+        paths: files of weights, RESULTS/weights/CELL.safetensors or RESULTS/snapshots/CELL/STEP.safetensors, or
+            folders of such.
         inputs: white, constant.
         frameworks: in which to look.
         shared: seq_len, batch, device, threads.
 
     Raises:
-        UserError: for a file that holds no weights of a training.
+        UserError: for a file or folder that holds no weights of a training.
     """
-    cells, files = [], {}
-    for path in paths:
-        trained = Cell.model_validate(described_by(path)["cell"])
-        files[trained.id] = str(path.absolute())
+    cells: list[Cell] = []
+    files: dict[str, str] = {}
+    for path in weight_files(paths):
+        described = described_by(path)
+        trained = Cell.model_validate(described["cell"])
+        subject = Study("norms", None, trained.id, described.get("step"))
+        files[str(subject.source)] = str(path.absolute())
         for framework in frameworks:
             changes = {"metric": "study", "framework": framework, **shared}
             for word in (*inputs, trained.task):
                 length = shared["seq_len"] if word in inputs else None
-                task = str(Study("norms", word, trained.id))
+                task = str(subject._replace(inputs=word))
                 cells.append(trained.model_copy(update=changes | {"task": task, "seq_len": length}))
     return cells, files
 

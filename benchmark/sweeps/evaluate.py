@@ -16,6 +16,8 @@ JOB = "benchmark.training.evaluate_job:evaluate"
 class Evaluation(NamedTuple):
     """A test score in one framework, beside the one that the training noted; ``extra`` on further test sets, by name.
 
+    No score was noted for weights of the course of a training.
+
     An entry of ``extra`` that is text says why there is no score.
     """
 
@@ -25,7 +27,7 @@ class Evaluation(NamedTuple):
     trained_in: str
     evaluated_in: str
     measure: str
-    noted_score: float
+    noted_score: float | None
     score: float
     extra: dict[str, float | str]
 

@@ -50,7 +50,7 @@ class Effort:
     retry: tuple[str, ...] = ()
     again: bool = False
     training: dict[str, Any] = field(default_factory=dict)
-    """For trainings and studies: data_dir, workers, save_s; weights, files by cell."""
+    """For trainings and studies: data_dir, workers, save_s, snapshots; weights, files by cell."""
 
     def __post_init__(self) -> None:
         """Raise UserError for a ``retry`` that is no status."""

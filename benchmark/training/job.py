@@ -96,6 +96,7 @@ class Training:
 
     def run(self) -> History:
         """Train to the end. Raises DivergedError."""
+        self._snapshot(0)
         with self.meter:
             return self.fit.run()
 
@@ -112,9 +113,25 @@ class Training:
 
     def keep_weights(self) -> None:
         """Write the weights beside the results. Raises UserError if that cannot be done."""
-        history, cell = self.fit.history, self.cell
-        described = {"cell": cell.cell_values(), "test_score": history.test_score, "measure": history.measure}
-        checkpoint.save(trained.weights_path(self.setting.folder, cell.id), self.trainer.weights(), described)
+        checkpoint.save(
+            trained.weights_path(self.setting.folder, self.cell.id),
+            self.trainer.weights(),
+            self._described(self.fit.history.test_score),
+        )
+
+    def _snapshot(self, step: int) -> None:
+        """Write the weights of now, if a training's course is kept; the first that cannot be is noted, and the last."""
+        if not self.setting.snapshots:
+            return
+        path = trained.snapshot_path(self.setting.folder, self.cell.id, step)
+        try:
+            checkpoint.save(path, self.trainer.weights(), self._described(None) | {"step": step})
+        except UserError as error:
+            self.note(f"no snapshots from step {step} on: {error}")
+            self.setting = self.setting._replace(snapshots=False)
+
+    def _described(self, test_score: float | None) -> dict[str, Any]:
+        return {"cell": self.cell.cell_values(), "test_score": test_score, "measure": self.fit.history.measure}
 
     def keep_steps(self) -> None:
         """Write the losses by step beside the results; a note says so if that cannot be done."""
@@ -150,6 +167,7 @@ class Training:
     def _report(self, history: History, step: int, total: int) -> None:
         loss, score = history.epoch_loss[-1], history.epoch_validation_score[-1]
         self.emit(event="progress", done=step, of=total, loss=loss, score=score)
+        self._snapshot(step)
 
     def _ahead(self, order: Iterator[np.ndarray]) -> Iterator[Split]:
         return feed_ahead(partial(training_set, self.cell, self.setting.data_dir), order, self.setting.workers)

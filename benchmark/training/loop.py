@@ -163,7 +163,9 @@ class Fit:
             self.best = self.trainer.weights()
         self.history.overhead_s["validation"] += self.clock() - start
         self.history.add(step, found, self.clock() - self.started)
+        told = self.clock()
         self.on_validation(self.history, step, total)
+        self.history.overhead_s["saving"] += self.clock() - told
 
     def _score(self, split: Split, affine: Affine | None) -> float:
         return evaluated(self.trainer, split, affine, self.recipe.batch, self.target)

@@ -20,13 +20,15 @@ from benchmark.tasks.base import Affine, Target
 class Setting(NamedTuple):
     """Where a training finds its data and keeps what belongs to it.
 
-    ``deviations``: what of the published recipe that it follows is unknown or done otherwise.
+    ``snapshots``: whether the weights after each validation are kept too. ``deviations``: what of the
+    published recipe that it follows is unknown or done otherwise.
     """
 
     folder: Path
     data_dir: Path
     workers: int = 0
     save_s: float = 60.0
+    snapshots: bool = False
     deviations: tuple[str, ...] = ()
 
     @classmethod
@@ -36,7 +38,8 @@ class Setting(NamedTuple):
         named = given.get("data_dir")
         folder, data = Path(given["folder"]), data_dir(Path(named) if named else None)
         deviations = given.get("deviations", {}).get(cell["task"], {}).get(cell["layer"], ())
-        return cls(folder, data, given.get("workers", 0), given.get("save_s", 60.0), tuple(deviations))
+        how = {name: given[name] for name in ("workers", "save_s", "snapshots") if name in given}
+        return cls(folder, data, **how, deviations=tuple(deviations))
 
 
 def recipe_of(cell: Cell) -> Recipe:

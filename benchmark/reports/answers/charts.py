@@ -3,7 +3,7 @@
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmark.reports.answers.contrasts import Decision
@@ -20,6 +20,7 @@ MOST_PLACES = 4
 """Dashes in one chart of lines: with a colour a layer, more cannot be told apart."""
 
 LOG: dict[str, Any] = {"type": "log", "nice": False, "padding": MARGIN}
+OCTAVES = LOG | {"base": 2}
 LINE_CHARACTERS, LINE_PX, BAR_PX = 56, 12, 20
 """Words of a comparison: length and height of a line; and the room of its interval below them."""
 
@@ -123,13 +124,16 @@ def bar_chart(title: str, bars: Sequence[dict[str, Any]]) -> Chart:
     return finished({"data": {"values": list(bars)}, "mark": "bar", "encoding": encoding})
 
 
-def line_chart(title: str, points: Sequence[dict[str, Any]], along: str = "sequence length") -> Chart:
-    """Values over length or time on logarithmic axes, one dash a place; of many places the fullest.
+def line_chart(
+    title: str, points: Sequence[dict[str, Any]], along: str = "sequence length", scale: Mapping[str, Any] = OCTAVES
+) -> Chart:
+    """Values over length or time, one dash a place; of many places the fullest.
 
     Args:
         title: of the vertical axis, with its unit.
         points: layer, place, length and value of each. Words of a place are divided by commas.
         along: title of the horizontal axis.
+        scale: of the horizontal axis; the other is logarithmic.
     """
     counts = Counter(point["place"] for point in points)
     places = [place for place, _ in counts.most_common(MOST_PLACES)]
@@ -144,7 +148,7 @@ def line_chart(title: str, points: Sequence[dict[str, Any]], along: str = "seque
             "encoding": {"detail": {"field": "place"}},
         },
     ]
-    return finished({"data": {"values": marks}, "encoding": _lines(title, along), "layer": layers})
+    return finished({"data": {"values": marks}, "encoding": _lines(title, along, scale), "layer": layers})
 
 
 def _dashes(names: Sequence[str], title: Sequence[str]) -> dict[str, Any]:
@@ -153,12 +157,12 @@ def _dashes(names: Sequence[str], title: Sequence[str]) -> dict[str, Any]:
     return {"field": "place", "type": "nominal", "title": list(title), "scale": scale, "legend": legend}
 
 
-def _lines(title: str, along: str) -> dict[str, Any]:
-    length = {"field": "length", "type": "quantitative", "title": along, "scale": LOG | {"base": 2}}
+def _lines(title: str, along: str, scale: Mapping[str, Any]) -> dict[str, Any]:
+    length = {"field": "length", "type": "quantitative", "title": along, "scale": scale}
     value = {"field": "value", "type": "quantitative", "title": title, "scale": LOG, "axis": {"format": "~g"}}
     tooltip = [
         *({"field": name, "type": "nominal"} for name in ("layer", "place")),
-        {"field": "length", "type": "quantitative", "format": ",d"},
+        {"field": "length", "type": "quantitative", "title": along, "format": ",d"},
         {"field": "value", "type": "quantitative", "format": ".4s"},
     ]
     axis = {"format": ",d", "labelOverlap": "greedy", "tickCount": 8}

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from benchmark.reports import numbers as n
 from benchmark.reports.answers.studied import studied
 from benchmark.reports.answers.variants import named
 from benchmark.reports.evidence import machine
@@ -48,10 +49,16 @@ def drive_of(row: Row) -> str:
 
 def weights_of(row: Row) -> str:
     """Where the weights come from."""
-    if study_of(row.task).weights is None:
+    study, task = study_of(row.task), row.detail.get("trained_on")
+    if study.weights is None:
         return "as initialised"
-    task = row.detail.get("trained_on")
-    return f"trained on {task}" if task else "trained"
+    text = f"trained on {task}" if task else "trained"
+    return text if study.step is None else f"{text} for {n.counted(study.step, 'step')}"
+
+
+def ended(rows: Iterable[Row]) -> list[Row]:
+    """Rows of norms as initialised or after a training, without those of its course."""
+    return [row for row in studied(rows, "norms") if study_of(row.task).step is None]
 
 
 def exponents(rows: Sequence[Row]) -> list[float]:

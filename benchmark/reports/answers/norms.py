@@ -8,10 +8,12 @@ from benchmark.reports.answers.charts import line_chart
 from benchmark.reports.answers.contrasts import Contrast, Decision
 from benchmark.reports.answers.layers import Results
 from benchmark.reports.answers.making import answer, endings, not_measured
+from benchmark.reports.answers.norm_course import course_sentences, courses
 from benchmark.reports.answers.norm_values import (
     alike,
     curve,
     drive_of,
+    ended,
     exponents,
     is_exact,
     level,
@@ -22,7 +24,6 @@ from benchmark.reports.answers.norm_values import (
 from benchmark.reports.answers.places import place
 from benchmark.reports.answers.record import Answer, Case, Chart, Question, Verdict
 from benchmark.reports.answers.seeds import too_few
-from benchmark.reports.answers.studied import studied
 from benchmark.reports.answers.telling import sizes
 from benchmark.reports.answers.variants import defaults, named, option
 from benchmark.reports.answers.words import p_text, verdict_of, word
@@ -41,10 +42,14 @@ NEAR = 0.01
 
 COMMAND = "rotbench study norms --seeds 0:5"
 TRAINED = "rotbench study norms --weights RESULTS/weights/CELL.safetensors"
+COURSE = (
+    "norms over the course of a training: run `rotbench train digits --layer all --snapshots --out RESULTS`, then "
+    "`rotbench study norms --weights RESULTS/snapshots`"
+)
 
 
 def _contrasts(results: Results) -> list[Contrast]:
-    return [entry for part in alike(results.rows) if (entry := _contrast(part)) is not None]
+    return [entry for part in alike(ended(results.rows)) if (entry := _contrast(part)) is not None]
 
 
 def _contrast(rows: Sequence[Row]) -> Contrast | None:
@@ -81,17 +86,19 @@ def _levels(rows: Sequence[Row]) -> str:
 
 def _answer(question: Question, case: Case) -> Answer:
     if not case.decided:
-        short = ", of more steps than those that were measured" if studied(case.rows, "norms") else ""
+        short = ", of more steps than those that were measured" if ended(case.rows) else ""
         return not_measured(question, f"norms of states over time{short}", COMMAND, endings(case.rows, ("study",)))
+    over_training = courses(case.rows)
     rows = [row for decision in case.decided for row in decision.contrast.rows]
+    rows += [row for course in over_training for row in course.rows]
     return answer(
         question,
         _verdict(case.decided),
-        [*map(_sentence, by_place(case.decided)), *_ratios(case.decided)],
+        [*map(_sentence, by_place(case.decided)), *_ratios(case.decided), *course_sentences(over_training)],
         rows,
         table=_table(case.decided),
         chart=_chart(case.decided),
-        missing=_missing(case.decided),
+        missing=[*_missing(case.decided), *([] if over_training else [COURSE])],
         caveats=[*CAVEATS, *endings(case.rows, ("study",))],
     )
 
@@ -207,7 +214,8 @@ def _layer(decision: Decision) -> str:
 NORMS = Question(
     id="Q6",
     text="Does the norm of the LRU's state explode?",
-    needs="rows of `rotbench study norms`, two seeds or more, with white and with constant inputs",
+    needs="rows of `rotbench study norms`, two seeds or more, with white and with constant inputs; of trainings with "
+    "--snapshots, for their course",
     statistic="exponent of the mean square of a real coordinate over the last decade of time, mean over seeds, by "
     "Student's t; the level reached beside that of the other layers",
     rule=f"of lru with its own gamma, driven by itself. yes: the exponent lies above {MARGIN:g} with white and with "
