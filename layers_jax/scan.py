@@ -21,7 +21,7 @@ from jaxtyping import Complex, Float
 from benchmark.spec.algorithms import CHUNK, SCANS, check_algorithm, chunks, fft_length
 from benchmark.spec.checks import check_scan
 from layers_jax import native
-from layers_jax.array import as_complex, common, device_kind, from_planar, planar, split, times
+from layers_jax.array import Array, as_complex, common, device_kind, from_planar, planar, rounded_once, split, times
 
 Planar = Float[jax.Array, "P"]
 PlanarState = Float[jax.Array, "B P"]
@@ -128,15 +128,18 @@ def correlate(G: PlanarStates, x: PlanarStates) -> Planar:
 def powers(lam: Planar, count: int) -> Float[jax.Array, "count P"]:
     """lam^0 .. lam^(count - 1), by doubling: products of powers, so that no angle grows with time.
 
-    In float64 where the framework has it, then rounded to the dtype of lam.
+    In float64, then rounded to the dtype of lam.
     """
-    step = lam.astype(jax.dtypes.canonicalize_dtype(jnp.float64))
-    lam_r, _ = split(step)
-    result = jnp.concatenate([jnp.ones_like(lam_r), jnp.zeros_like(lam_r)])[None]
-    while result.shape[0] < count:
-        result = jnp.concatenate([result, times(step, result)])
-        step = times(step, step)
-    return result[:count].astype(lam.dtype)
+
+    def doubled(step: Array) -> tuple[Array]:
+        lam_r, _ = split(step)
+        result = jnp.concatenate([jnp.ones_like(lam_r), jnp.zeros_like(lam_r)])[None]
+        while result.shape[0] < count:
+            result = jnp.concatenate([result, times(step, result)])
+            step = times(step, step)
+        return (result[:count],)
+
+    return rounded_once(doubled, lam)[0]
 
 
 def absorb(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:

@@ -18,7 +18,7 @@ from jaxtyping import Complex, Float
 from benchmark.spec.algorithms import CHUNK, SCANS, check_algorithm, chunks, fft_length
 from benchmark.spec.checks import check_scan
 from layers_torch import native
-from layers_torch.array import as_complex, common, device_kind, from_planar, planar, split, times
+from layers_torch.array import Array, as_complex, common, device_kind, from_planar, planar, rounded_once, split, times
 
 Planar = Float[torch.Tensor, "P"]
 PlanarState = Float[torch.Tensor, "B P"]
@@ -128,15 +128,18 @@ def correlate(G: PlanarStates, x: PlanarStates) -> Planar:
 def powers(lam: Planar, count: int) -> Float[torch.Tensor, "count P"]:
     """lam^0 .. lam^(count - 1), by doubling: products of powers, so that no angle grows with time.
 
-    In float64 where the framework has it, then rounded to the dtype of lam.
+    In float64, then rounded to the dtype of lam.
     """
-    step = lam.double()
-    lam_r, _ = split(step)
-    result = torch.cat([torch.ones_like(lam_r), torch.zeros_like(lam_r)])[None]
-    while result.shape[0] < count:
-        result = torch.cat([result, times(step, result)])
-        step = times(step, step)
-    return result[:count].to(lam.dtype)
+
+    def doubled(step: Array) -> tuple[Array]:
+        lam_r, _ = split(step)
+        result = torch.cat([torch.ones_like(lam_r), torch.zeros_like(lam_r)])[None]
+        while result.shape[0] < count:
+            result = torch.cat([result, times(step, result)])
+            step = times(step, step)
+        return (result[:count],)
+
+    return rounded_once(doubled, lam)[0]
 
 
 def absorb(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:

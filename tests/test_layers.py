@@ -258,6 +258,18 @@ def test_lam_has_no_error_but_that_of_its_storage(layer, framework):
 
 
 @frameworks
+def test_powers_of_lam_are_rounded_once(framework):
+    module = import_module(f"layers_{framework}.scan")
+    angles = np.random.default_rng(0).uniform(0, 2 * np.pi, 8)
+    lam = (0.99999 * np.exp(1j * angles)).astype(np.complex64)
+    planar = layers(framework).array.asarray(np.concatenate([lam.real, lam.imag]))
+    found = layers(framework).to_numpy(module.powers(planar, 4097)).astype(np.float64)
+    exact = lam.astype(np.complex128) ** np.arange(4097)[:, None]
+    assert np.abs(found[:, :8] - exact.real).max() < 2**-25 * 1.001
+    assert np.abs(found[:, 8:] - exact.imag).max() < 2**-25 * 1.001
+
+
+@frameworks
 def test_a_decay_that_has_underflowed(framework):
     """lam = 0: no logarithm of it may be taken, also not for a gradient."""
     spec = LAYERS["s4d"](d_model=2, d_state=4)
