@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -113,6 +114,21 @@ def test_damaged_files_are_named_and_the_rest_is_read(tmp_path):
     loaded = files.read([tmp_path])
     assert loaded.rows == [row()]
     assert sorted(path.stem for path, _ in loaded.bad) == ["empty", "flipped", "half", "text"]
+
+
+def test_no_wrong_bit_anywhere_passes_unseen(tmp_path):
+    files.prepare_folder(tmp_path)
+    path = files.write(tmp_path, row(cell_id="0123456789abcdef"))
+    whole = path.read_bytes()
+    for at in np.random.default_rng(0).integers(0, 8 * len(whole), 300).tolist():
+        turned = bytearray(whole)
+        turned[at // 8] ^= 1 << at % 8
+        path.write_bytes(bytes(turned))
+        assert not files.read_file(path).rows, at
+    path.write_bytes(whole)
+    assert files.read_file(path).rows and not files.read_file(path).bad
+    other = path.rename(path.with_name("of-another-name.parquet"))
+    assert files.read_file(other).rows, "a file that was renamed has no sum to be held to"
 
 
 def test_a_wrong_bit_in_the_name_of_a_column_never_makes_a_null(tmp_path):

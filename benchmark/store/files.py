@@ -2,8 +2,10 @@
 
 import base64
 import contextlib
+import hashlib
 import itertools
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -23,6 +25,10 @@ STEPS, SIGNAL, SCAN_ACCURACY = "steps", "signal", "scan-accuracy"
 """Folders of losses by step (``benchmark.store.trained``), of signal propagation (``benchmark.studies``) and of
 errors of scans (``benchmark.verification``)."""
 OTHER_TABLES = (STEPS, SIGNAL, SCAN_ACCURACY)
+
+
+SUMMED = re.compile(r"[0-9a-f]{16}-([0-9a-f]{16})\.parquet")
+"""Names of files whose contents have a sum; those of earlier versions have not."""
 
 
 class Loaded(NamedTuple):
@@ -47,20 +53,21 @@ def write(folder: Path, row: Row) -> Path:
     """Write one row as a new file; a crash leaves either the whole file or none.
 
     Returns:
-        The file's path, FOLDER/cells/CELL-RANDOM.parquet.
+        The file's path, FOLDER/cells/CELL-SUM.parquet, where SUM is that of the file's contents.
 
     Raises:
         UserError: if it cannot be written, such as on a full disk. What was there stays, and this row
             is kept in the system's folder for temporary files if that can be written.
     """
-    name = f"{row.cell_id}-{secrets.token_hex(4)}.parquet"
+    contents = _packed(_table([row]))
+    name = f"{row.cell_id}-{_sum(contents)}.parquet"
     try:
         with _named(folder / "cells" / name):
-            return _write_row(row, folder / ".staging" / name, folder / "cells" / name)
+            return _write(contents, folder / ".staging" / name, folder / "cells" / name)
     except UserError as error:
         rescue = Path(tempfile.gettempdir()) / f"rotbench-rescued-{name}"
         try:
-            _write_row(row, rescue.with_suffix(".part"), rescue)
+            _write(contents, rescue.with_suffix(".part"), rescue)
         except OSError:
             raise error from None
         raise UserError(f"{error}; the row that was just measured is kept as {rescue}") from None
@@ -70,7 +77,7 @@ def write_table(path: Path, table: pa.Table) -> Path:
     """Write any table, whole or not at all. Raises UserError if it cannot be written."""
     with _named(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        return _write_table(table, path.with_name(f".{path.name}-{secrets.token_hex(4)}"), path)
+        return _write(_packed(table), _staged(path), path)
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> Path:
@@ -79,34 +86,43 @@ def write_rows(path: Path, rows: Sequence[Row]) -> Path:
     Raises:
         UserError: if it cannot be written.
     """
-    return write_table(path, pa.Table.from_pylist([row.arrow_values() for row in rows], schema=arrow_schema()))
+    return write_table(path, _table(rows))
 
 
-def _write_row(row: Row, staged: Path, final: Path) -> Path:
-    return _write_table(pa.Table.from_pylist([row.arrow_values()], schema=arrow_schema()), staged, final)
+def write_whole(path: Path, contents: str | bytes) -> None:
+    """Write a file, whole or not at all. Raises UserError if it cannot be written."""
+    with _named(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(contents.encode() if isinstance(contents, str) else contents, _staged(path), path)
 
 
-def _write_table(table: pa.Table, staged: Path, final: Path) -> Path:
+def _table(rows: Sequence[Row]) -> pa.Table:
+    return pa.Table.from_pylist([row.arrow_values() for row in rows], schema=arrow_schema())
+
+
+def _packed(table: pa.Table) -> bytes:
+    stream = pa.BufferOutputStream()
+    pq.write_table(table, stream, write_page_checksum=True)
+    return bytes(stream.getvalue())
+
+
+def _sum(contents: bytes) -> str:
+    return hashlib.sha256(contents).hexdigest()[:16]
+
+
+def _staged(path: Path) -> Path:
+    return path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+
+
+def _write(contents: bytes, staged: Path, final: Path) -> Path:
     try:
         with staged.open("wb") as file:
-            pq.write_table(table, file, write_page_checksum=True)
+            file.write(contents)
             file.flush()
             os.fsync(file.fileno())
         return staged.replace(final)
     finally:
         staged.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, contents: str | bytes) -> None:
-    """Write a file, whole or not at all. Raises UserError if it cannot be written."""
-    staged = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    with _named(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            staged.write_bytes(contents.encode() if isinstance(contents, str) else contents)
-            staged.replace(path)
-        finally:
-            staged.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -153,7 +169,10 @@ def paths(sources: Sequence[Path]) -> list[Path]:
 def read_file(path: Path) -> Loaded:
     """The rows of one file, or why it cannot be read."""
     try:
-        file = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
+        contents = path.read_bytes()
+        if (named := SUMMED.fullmatch(path.name)) and named[1] != _sum(contents):
+            return Loaded([], [(path, "damaged: its contents are not those whose sum its name bears")])
+        file = pq.ParquetFile(pa.BufferReader(contents), page_checksum_verification=True)
         if odd := _renamed(file):
             return Loaded([], [(path, f"damaged: column {odd[0]!r} was written under another name")])
         table = file.read(use_threads=False)
@@ -169,7 +188,7 @@ def read_file(path: Path) -> Loaded:
 
 
 def _renamed(file: pq.ParquetFile) -> list[str]:
-    """Columns whose name is not the one that they were written under.
+    """Columns whose name is not the one that they were written under, in files whose name bears no sum.
 
     Checksums guard pages, not the footer: one wrong bit in a name would read as a column that is not known, and
     the known one as null. Arrow writes the names twice, as Parquet's schema and as its own.
