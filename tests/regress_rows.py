@@ -1,20 +1,30 @@
 """Rows of invented measurements for the tests of comparing and gating, and the two commands in this process."""
 
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
+import gate_on_real_code
 import typer
 from test_sweeps import cell
 
 from benchmark.commands.compare import compare
 from benchmark.commands.gate import gate
 from benchmark.console import ExitError
+from benchmark.metrics.environment import git_state
+from benchmark.regress import gating
+from benchmark.regress.pairing import pair
+from benchmark.regress.quantities import quantities
+from benchmark.regress.settings import GateSettings
+from benchmark.regress.verdicts import changes
 from benchmark.spec.errors import UserError
 from benchmark.store import files
 from benchmark.store.row import Row
 
 MACHINE = {"cpu": "Z80", "cpus": 2, "system": "Linux x86_64", "python": "3.11.9", "start": "fork", "dirty": False}
 VERSIONS = {"rotbench": "0.1.0", "torch": "2.5", "jax": "0.4.38", "numpy": "2.0"}
+NOISE = (1.0, 1.001, 0.999)
+TODAY = date(2026, 6, 1)
 COMMIT = {"before": "a" * 40, "after": "b" * 40}
 
 
@@ -70,3 +80,31 @@ def run(*words):
     except UserError as error:
         print(f"rotbench: {error}", file=sys.stderr)
         return error.exit_code
+
+
+def times(factor, ms=NOISE):
+    """Process medians that are all longer by a factor."""
+    return [factor * value for value in ms]
+
+
+def decided(*sides, strict=False, again=None, **settings):
+    """The gate's decision on cells of which both sides' process medians are given."""
+    before = [measured(ms, "before", seq_len=i + 1) for i, (ms, _) in enumerate(sides)]
+    after = [measured(ms, seq_len=i + 1) for i, (_, ms) in enumerate(sides)]
+    pairing = pair(before, after)
+    found = changes(pairing.pairs, quantities())
+    return gating.gate(found, pairing, GateSettings.model_validate(settings), TODAY, strict, again)
+
+
+def repository(folder, hook="exit 0"):
+    """A checkout with one commit, whose hook runs after each checkout; the commit."""
+    folder.mkdir()
+    git = partial(gate_on_real_code.git, folder)
+    git("init", "-q")
+    (folder / "cli.py").write_text("")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    path = folder / ".git/hooks/post-checkout"
+    path.write_text(f"#!/bin/sh\n{hook}\n")
+    path.chmod(0o755)
+    return git_state(folder)[0]
