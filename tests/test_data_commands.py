@@ -49,6 +49,15 @@ def test_examine_compares_sums_of_single_files(tmp_path, monkeypatch):
     assert examine(["tiny"], tmp_path)[0].detail == "2 files, all that are needed"
 
 
+@pytest.mark.parametrize(("text", "lines"), [(b"a\nb\n", 2), (b"a\nb", 2), (b"a\n", 1), (b"", 0)])
+def test_examine_counts_lines(text, lines, tmp_path, monkeypatch):
+    monkeypatch.setitem(SOURCES, "tiny", replace(TINY, files=(), parts={"": Part("One", (Need("one.tsv", lines=2),))}))
+    lay(tmp_path / "tiny", {"one.tsv": text})
+    (found,) = examine(["tiny"], tmp_path)
+    assert found.good == (lines == 2)
+    assert found.good or found.detail == f"one.tsv has {lines} lines, not 2"
+
+
 def run(*words, code=0):
     """stdout and stderr of `rotbench data ...`, which must end with this code."""
     result = CliRunner().invoke(data_app, [str(word) for word in words], standalone_mode=False)

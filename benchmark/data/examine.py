@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from benchmark.data.arrays import DamagedError, read_arrays
 from benchmark.data.cache import cache_root
-from benchmark.data.digest import digest
+from benchmark.data.digest import CHUNK_BYTES, digest
 from benchmark.data.files import held, remove
 from benchmark.data.folder import archive_here, locate, looked_up, matches, state
 from benchmark.data.sources import SOURCES, File, Need, wanted
@@ -81,10 +81,21 @@ def _fault(need: Need, names: list[str], root: Path) -> str:
     """In what files that satisfy a need differ from the published ones, in words; empty if in nothing."""
     if need.count and len(names) > need.count:
         return f"{len(names):,} {need.pattern}, not {need.count:,}"
+    if need.lines and (lines := _lines_of(root / need.pattern)) != need.lines:
+        return f"{need.pattern} has {lines:,} lines, not {need.lines:,}"
     if need.md5:
         fault = digest(root / need.pattern).fault(File(need.pattern, "", md5=need.md5))
         return f"{need.pattern} is not the published file: {fault}" if fault else ""
     return ""
+
+
+def _lines_of(path: Path) -> int:
+    """Ends of lines, and one more where the last line has none."""
+    last, count = b"\n", 0
+    with path.open("rb") as file:
+        while data := file.read(CHUNK_BYTES):
+            last, count = data[-1:], count + data.count(b"\n")
+    return count + (last != b"\n")
 
 
 def examine_caches(data_dir: Path, tasks: Iterable[str] | None = None, tell: Tell = quiet) -> list[Finding]:

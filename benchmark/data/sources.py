@@ -39,6 +39,8 @@ class Need:
     """Another path that will do."""
     md5: str | None = None
     """Of a plain path, where it has been published."""
+    lines: int | None = None
+    """Of a plain path of text, a header included, where that has been published."""
 
     @property
     def is_glob(self) -> bool:
@@ -119,7 +121,9 @@ def _pathfinder(resolution: int) -> Part:
 
 _LRA = "https://storage.googleapis.com/long-range-arena"
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist"
-_LISTOPS = [f"listops-1000/basic_{split}.tsv" for split in ("train", "val", "test")]
+_LISTOPS = {"train": 96_000, "val": 2_000, "test": 2_000}
+_LISTOPS_NEEDS = tuple(Need(f"listops-1000/basic_{split}.tsv", lines=1 + rows) for split, rows in _LISTOPS.items())
+_AAN = {"train": 147_086, "eval": 18_090, "test": 17_437}
 _CIFAR_FILES = (
     ("data_batch_1", "c99cafc152244af753f735de768cd75f"),
     ("data_batch_2", "d4bba439e000b95fd0a9bffe97cbabec"),
@@ -141,12 +145,12 @@ LRA = Source(
     parts={
         "listops": Part(
             "LRA ListOps",
-            _paths(*_LISTOPS),
-            files=tuple(File(name, f"{_LRA}/lra_release/{name}") for name in _LISTOPS),
+            _LISTOPS_NEEDS,
+            files=tuple(File(need.pattern, f"{_LRA}/lra_release/{need.pattern}") for need in _LISTOPS_NEEDS),
         ),
         "retrieval": Part(
             "LRA Retrieval: pairs of AAN papers",
-            _paths(*(f"tsv_data/new_aan_pairs.{split}.tsv" for split in ("train", "eval", "test"))),
+            tuple(Need(f"tsv_data/new_aan_pairs.{split}.tsv", lines=rows) for split, rows in _AAN.items()),
         ),
         "pathfinder32": _pathfinder(32),
         "pathfinder128": _pathfinder(128),
