@@ -18,7 +18,13 @@ from benchmark.spec.algorithms import chunks
 from layers_torch.array import planar, project, read_in, read_out, times
 
 PIECE = 1024
-"""Steps of a piece, of one sequence or of several short ones."""
+"""Steps of a piece for each thread, of one sequence or of several short ones."""
+
+MOST_THREADS = 8
+"""For which a piece grows: beyond, its states would take too much memory."""
+
+WORTH_A_THREAD = 1 << 19
+"""Steps of one state. Threads of the products before still spin, and would share their processors with ours."""
 
 KEPT_BYTES = 64 << 20
 """Of states that are kept; computing them anew costs a seventh of a layer's forward and backward pass."""
@@ -82,8 +88,9 @@ def _correlate(G: torch.Tensor, x: torch.Tensor, before: torch.Tensor, total: to
 
 def _call(name: str, like: torch.Tensor, *arrays: torch.Tensor, reverse: bool) -> None:
     B, L, P = like.shape
+    threads = max(1, min(torch.get_num_threads(), B * L * P // 2 // WORTH_A_THREAD))
     function = getattr(native.library(), f"rotbench_{name}_{NAMES[like.dtype]}")
-    function(*(array.data_ptr() for array in arrays), B, L, P // 2, reverse, torch.get_num_threads())
+    function(*(array.data_ptr() for array in arrays), B, L, P // 2, reverse, threads)
 
 
 def correlate(
@@ -115,10 +122,15 @@ class Piece(NamedTuple):
     """Which of the states between pieces is the one before this piece."""
 
 
-def pieces(batch: int, length: int, reverse: bool) -> list[Piece]:
-    """All pieces of a batch, those of one sequence in the order of the recurrence."""
-    rows = max(1, PIECE // length)
-    count, steps = chunks(length, PIECE)
+def piece_steps() -> int:
+    """Most steps of a piece, such that each thread of a product has the same share whatever their number."""
+    return PIECE * min(torch.get_num_threads(), MOST_THREADS)
+
+
+def pieces(batch: int, length: int, size: int, reverse: bool) -> list[Piece]:
+    """All pieces of a batch of at most ``size`` steps, those of one sequence in the order of the recurrence."""
+    rows = max(1, size // length)
+    count, steps = chunks(length, size)
     order = range(count - 1, -1, -1) if reverse else range(count)
     return [
         Piece(slice(b, b + rows), slice(k * steps, (k + 1) * steps), edge == 0, edge == count - 1, edge)
@@ -187,10 +199,11 @@ class _Half(ReverseOnly):
     def forward(ctx: Any, *inputs: Any) -> Any:
         u, W_in, W_out, D, lam, start, ctx.reverse, keep = inputs
         B, L, _ = u.shape
+        ctx.size = piece_steps()
         y, last = torch.empty_like(u), torch.zeros_like(start)
-        edges = u.new_empty(chunks(L, PIECE)[0], *start.shape)
-        x = _Buffers(u, W_in, keep)
-        for piece in pieces(B, L, ctx.reverse):
+        edges = u.new_empty(chunks(L, ctx.size)[0], *start.shape)
+        x = _Buffers(u, W_in, ctx.size, keep)
+        for piece in pieces(B, L, ctx.size, ctx.reverse):
             carry = last[piece.rows]
             edges[piece.edge, piece.rows] = carry
             states = x.states(piece, W_in, start, lam, carry, ctx.reverse)
@@ -205,15 +218,16 @@ class _Half(ReverseOnly):
         *inputs, edges, kept = ctx.saved_tensors
         if torch.is_grad_enabled():  # the caller wants to differentiate again
             return *_differentiable(inputs, gradients, ctx.reverse), None, None
-        return *_gradients(inputs, edges, kept, gradients, ctx.reverse), None, None
+        return *_gradients(inputs, edges, kept, gradients, ctx.size, ctx.reverse), None, None
 
 
 class _Buffers:
     """Memory for states: of all steps if they are kept, else of one piece, used over and over."""
 
-    def __init__(self, u: torch.Tensor, W_in: torch.Tensor, kept: bool) -> None:
+    def __init__(self, u: torch.Tensor, W_in: torch.Tensor, size: int, kept: bool) -> None:
         self.u, self.kept = u, kept
-        self.memory = u.new_empty((*u.shape[:2], W_in.shape[1]) if kept else (PIECE, W_in.shape[1]))
+        room = u.shape[:2] if kept else (min(size, u.shape[0] * u.shape[1]),)
+        self.memory = u.new_empty(*room, W_in.shape[1])
 
     def array(self, piece: Piece) -> torch.Tensor:
         """Room for the piece's states (rows, steps, P)."""
@@ -239,19 +253,21 @@ def flat(x: torch.Tensor, piece: Piece) -> torch.Tensor:
     return x[piece.rows, piece.steps].view(-1, x.shape[-1])
 
 
-def _gradients(inputs: Any, edges: torch.Tensor, kept: Any, gradients: Any, reverse: bool) -> tuple[torch.Tensor, ...]:
-    """Of u, W_in, W_out, D, lam and start; ``kept`` is None or all states."""
+def _gradients(
+    inputs: Any, edges: torch.Tensor, kept: Any, gradients: Any, size: int, reverse: bool
+) -> tuple[torch.Tensor, ...]:
+    """Of u, W_in, W_out, D, lam and start; ``kept`` is None or all states, ``size`` that of the forward pieces."""
     u, W_in, W_out, D, lam, start = inputs
     gy, g_last = gradients[0].contiguous(), gradients[1]
     N = lam.shape[0] // 2
     conj = torch.cat([lam[:N], -lam[N:]])
     W_in_T, W_out_T = W_in.mT.contiguous(), W_out.mT.contiguous()
     du, d_in, d_out = torch.empty_like(u), torch.zeros_like(W_in), torch.zeros_like(W_out)
-    dD = u.new_zeros(PIECE, u.shape[2])  # by step of a piece, summed at the end
+    dD = u.new_zeros(size, u.shape[2])  # by step of a piece, summed at the end
     d_start, adjoint = torch.zeros_like(start), torch.zeros_like(start)
     d_lam = torch.zeros(start.shape, dtype=torch.float64)
-    x, G = None if kept is not None else _Buffers(u, W_in, False), _Buffers(u, W_in, False)
-    for piece in reversed(pieces(u.shape[0], u.shape[1], reverse)):
+    x, G = None if kept is not None else _Buffers(u, W_in, size, False), _Buffers(u, W_in, size, False)
+    for piece in reversed(pieces(u.shape[0], u.shape[1], size, reverse)):
         u_p, gy_p, du_p = flat(u, piece), flat(gy, piece), flat(du, piece)
         before = edges[piece.edge, piece.rows]
         states = (

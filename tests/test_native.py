@@ -31,7 +31,7 @@ def test_derivatives_of_a_half_in_pieces(monkeypatch, piece, kept, reverse):
 
     from layers_torch import native as ours
 
-    monkeypatch.setattr(ours, "PIECE", piece)
+    monkeypatch.setattr(ours, "piece_steps", lambda: piece)
     monkeypatch.setattr(ours, "KEPT_BYTES", kept)
     assert torch.autograd.gradcheck(lambda *inputs: ours.half(*inputs, reverse), half_inputs())
 
@@ -46,14 +46,31 @@ def test_second_derivatives_of_a_half():
 
 
 @needs_torch
-def test_pieces_cover_a_batch_once(monkeypatch):
+@pytest.mark.parametrize("kept", [1 << 20, 0])
+def test_threads_may_change_before_the_backward_pass(monkeypatch, kept):
+    import torch
+
     from layers_torch import native as ours
 
-    monkeypatch.setattr(ours, "PIECE", 16)
+    monkeypatch.setattr(ours, "KEPT_BYTES", kept)
+    inputs, found = half_inputs(2, 50), []
+    for after in (16, 5):
+        monkeypatch.setattr(ours, "piece_steps", lambda: 16)
+        y = ours.half(*inputs, False)[0]
+        monkeypatch.setattr(ours, "piece_steps", lambda steps=after: steps)
+        found.append(torch.autograd.grad(y.sum(), inputs))
+    for one, other in zip(*found, strict=True):
+        assert torch.equal(one, other)
+
+
+@needs_torch
+def test_pieces_cover_a_batch_once():
+    from layers_torch import native as ours
+
     for batch, length in ((1, 1), (7, 5), (2, 16), (3, 17), (2, 100)):
         for reverse in (False, True):
             seen = np.zeros((batch, length), int)
-            for piece in ours.pieces(batch, length, reverse):
+            for piece in ours.pieces(batch, length, 16, reverse):
                 seen[piece.rows, piece.steps] += 1
             assert (seen == 1).all()
 
