@@ -175,6 +175,10 @@ class SweepProgress:
         self.progress.advance(done, of)
         self._heartbeat(cell)
 
+    def on_bad(self, path: Path, why: str) -> None:
+        """A file of results is damaged."""
+        self.progress.say(f"{path} could not be read, its cell counts as not measured: {why}")
+
     def on_row(self, row: "Row") -> None:
         """A cell is finished."""
         from benchmark.reports.progress import line

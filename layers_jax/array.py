@@ -7,7 +7,6 @@ Shapes: B batch, L time, H features, N complex states, P = 2N planar.
 """
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
 import jax
@@ -17,9 +16,6 @@ from jax import lax
 from jaxtyping import Complex, Float
 
 from benchmark.spec import Unsupported, UserError, unknown
-
-# jax.experimental has it before jax 0.8
-enable_x64: Any = (jax if hasattr(jax, "enable_x64") else import_module("jax.experimental")).enable_x64
 
 Array = jax.Array
 Params = dict[str, jax.Array]
@@ -121,8 +117,8 @@ def rounded_once(compute: Callable[..., tuple[jax.Array, ...]], *values: jax.Arr
         compute: from as many arrays to a tuple of them, real or complex.
         values: float32, or float64, which stays.
     """
-    kind = values[0].dtype
-    with enable_x64(True):
+    kind = jax.dtypes.canonicalize_dtype(values[0].dtype)
+    with jax.enable_x64(True):
         found = compute(*(lax.convert_element_type(value, jnp.float64) for value in values))
         kinds = [jnp.promote_types(kind, jnp.complex64) if is_complex(x) else kind for x in found]
         return tuple(lax.convert_element_type(x, wanted) for x, wanted in zip(found, kinds, strict=True))

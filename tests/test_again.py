@@ -157,7 +157,9 @@ def test_commands_plan_the_very_cells(name, planned):
 @pytest.mark.parametrize("step", [None, 120])
 def test_commands_of_trained_weights(step, planned, monkeypatch):
     (trained_cell, *_) = trained("adding", ["lru"], ["task.length=50"])
-    where = "weights/{}.safetensors" if step is None else "snapshots/{}/00000120.safetensors"
+    where = "weights/{}.safetensors" if step is None else "snapshots/{}"
+    monkeypatch.setattr(plan, "cmp", lambda *_, **__: True)
+    monkeypatch.setattr(plan, "weight_files", lambda paths: paths)
     monkeypatch.setattr(plan, "described_by", lambda path: {"cell": trained_cell.cell_values(), "step": step})
     shared = {"seq_len": 64, "batch": 2, **HERE}
     cells, _ = plan.trained_norm_cells([Path("x")], ["white"], FRAMEWORKS, shared)

@@ -149,19 +149,21 @@ def test_trained_weights_are_taken_together_and_apart_from_initial_ones():
     assert any("after a training" in text for text in one("Q6", initial).missing)
 
 
-def over_training(layer, levels, seeds=range(3), **changes):
-    """Norms after some steps of trainings, bounded at a level of each step."""
+def over_training(layer, levels, seeds=range(3), steps=100, **changes):
+    """Norms after some of the steps of trainings, bounded at a level of each step."""
     found = []
     for step, level in levels.items():
         flat = {"mean_square": [level] * 8}
         rows = [norms(layer, 0.0, seed, task=f"@{seed:016x}:{step}", **flat | changes) for seed in seeds]
-        found += [r.model_copy(update={"detail": r.detail | {"trained_on": "digits"}}) for r in rows]
+        origin = {"trained_on": "digits", "trained_in": "torch", "trained_steps": steps}
+        found += [r.model_copy(update={"detail": r.detail | origin}) for r in rows]
     return found
 
 
 def test_the_course_of_a_training_is_told_and_decides_nothing():
     rows = over_training("lru", {0: 0.5, 10: 4.0, 9: 2.0, 100: 1.0})
-    assert one("Q6", rows).verdict == "not measured"
+    alone = one("Q6", rows)
+    assert alone.verdict == "not measured" and "over the course of training" in said(alone) and alone.missing
     initial = over_seeds("lru", 0.0)
     found = one("Q6", [*initial, *rows])
     assert one("Q6", initial).sentences == found.sentences[:-1]
@@ -176,11 +178,29 @@ def test_the_course_of_a_training_is_told_and_decides_nothing():
 
 
 def test_a_step_that_a_seed_lacks_is_not_averaged():
-    rows = over_training("lru", {0: 0.5, 10: 4.0, 20: 1.0})
-    found = one("Q6", [*over_seeds("lru", 0.0), *rows[:5], *rows[6:]]).sentences[-1]
+    rows = over_training("lru", {0: 0.5, 10: 4.0, 20: 1.0}, steps=20)
+    found = one("Q6", [*rows[:5], *rows[6:]]).sentences[-1]
     assert "after 10" not in found and "0.500 after 0 steps, 1.00 after 20" in found
-    one_step = over_training("lru", {0: 0.5})
-    assert not any("course" in text for text in one("Q6", [*over_seeds("lru", 0.0), *one_step]).sentences)
+    one_step = over_training("lru", {20: 0.5}, steps=20)
+    assert not one("Q6", one_step).sentences
+
+
+def test_trainings_that_did_not_end_are_in_no_course():
+    rows = over_training("lru", {0: 0.5, 10: 4.0, 20: 1.0}, steps=20)
+    killed = over_training("lru", {0: 9.0, 10: 9.0}, seeds=[3], steps=20)
+    found = one("Q6", [*rows, *killed]).sentences[-1]
+    assert "0.500 after 0 steps, 1.00 after 20, at most 4.00 after 10" in found
+    assert found.endswith("without 1 training that did not end (3 seeds).")
+
+
+def test_trainings_in_two_frameworks_are_two_courses():
+    rows = over_training("lru", {0: 0.5, 20: 1.0}, steps=20)
+    other = [
+        r.model_copy(update={"cell_id": f"{r.cell_id}j", "detail": r.detail | {"trained_in": "jax"}}) for r in rows
+    ]
+    found = one("Q6", [*rows, *other]).sentences
+    assert len(found) == 2 and all("(3 seeds)" in text for text in found)
+    assert sum("trained on digits in jax" in text for text in found) == 1
 
 
 def test_norms_that_are_known_exactly_are_not_drawn():

@@ -110,6 +110,16 @@ def test_larger_cells_are_skipped_after_memory_ran_out(scripted, tmp_path, monke
     assert [row.status for row in rows] == ["oom"]
 
 
+def test_a_damaged_file_is_named_and_its_cell_measured_again(scripted, tmp_path):
+    visits, named = scripted(), []
+    (row,) = run_cells(cells(8), tmp_path, Effort(processes=1))
+    (path,) = (tmp_path / "cells").iterdir()
+    path.write_bytes(path.read_bytes()[:-9] + b"x" + path.read_bytes()[-8:])
+    watcher = Watcher(on_bad=lambda *told: named.append(told))
+    assert run_cells(cells(8), tmp_path, Effort(processes=1), watcher)[0].cell_id == row.cell_id
+    assert len(visits) == 2 and [at for at, _ in named] == [path] and "damaged" in named[0][1]
+
+
 def test_what_cannot_fit_is_not_tried(scripted, tmp_path):
     visits = scripted()
     (row,) = run_cells([cell(seq_len=2**31 - 1, batch=1000)], tmp_path, Effort())

@@ -352,6 +352,19 @@ def test_exponents_cover():
     assert 0.92 <= covered / 400 <= 0.98
 
 
+def test_exponents_beyond_fixed_costs():
+    for fixed in (0.0, 2.0):
+        found = scaling.beyond_fixed_costs(grown(1.5, RNG(0), spread=0.0, fixed=fixed))
+        assert found.value == pytest.approx(1.5, abs=1e-4)
+    few = scaling.beyond_fixed_costs([(1, [3.0]), (2, [4.0]), (4, [6.0])])
+    assert few.value == pytest.approx(1.0, abs=1e-3) and few.interval()[1:] == (-math.inf, math.inf)
+    rng, covered = RNG(15), 0
+    for _ in range(200):
+        low, high = scaling.beyond_fixed_costs(grown(1.0, rng, 0.03, fixed=1.0)).interval()[1:]
+        covered += low <= 1 <= high
+    assert covered / 200 >= 0.9
+
+
 def test_growth_looks_at_the_end_where_no_power_law_fits():
     overhead = grown(1.0, RNG(13), fixed=2.0)
     assert scaling.lack_of_fit_p(overhead) < 0.01

@@ -283,9 +283,26 @@ def test_merge_copies_what_is_new_and_readable(tmp_path):
         files.prepare_folder(folder)
         files.write(folder, row(cell_id=name))
     (two / "cells" / "bad.parquet").write_bytes(b"bad")
-    assert maintenance.merge([one, two], both) == 2
-    assert maintenance.merge([one, two], both) == 0
+    copied, bad = maintenance.merge([one, two], both)
+    assert copied == 2 and [path.name for path, _ in bad] == ["bad.parquet"]
+    assert maintenance.merge([one, two], both)[0] == 0
     assert {r.cell_id for r in files.read([both]).rows} == {"a", "b"}
+
+
+def test_merge_takes_copies_for_one_and_mends_what_is_damaged(tmp_path):
+    one, two, both = (tmp_path / name for name in ("one", "two", "both"))
+    files.prepare_folder(one)
+    path = files.write(one, row(cell_id="0123456789abcdef"))
+    (one / "cells" / "copy.parquet").write_bytes(path.read_bytes())
+    assert maintenance.merge([one], both)[0] == 1
+    (copied,) = (both / "cells").iterdir()
+    assert copied.name == path.name
+    copied.write_bytes(b"bad")
+    assert maintenance.merge([one], both)[0] == 1 and files.read_file(copied).rows
+    for folder, value in ((one, 1), (two, 2)):
+        files.write_rows(folder / "all.parquet", [row(seed=value), row(seed=value + 2)])
+    assert maintenance.merge([one / "all.parquet", two / "all.parquet"], both)[0] == 2
+    assert maintenance.merge([both], both)[0] == 0
 
 
 def test_prune_says_first_and_does_then(tmp_path):

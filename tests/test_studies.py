@@ -209,6 +209,7 @@ def test_snapshots_of_a_training_are_cells_by_step(tmp_path):
     training = cell(task="norms/digits", seq_len=None).model_copy(update={"metric": "train", "task": "digits"})
     for step in (120, 0, 60):
         described = {"cell": training.cell_values(), "test_score": None, "measure": "accuracy", "step": step}
+        described["steps"] = 120
         arrays = {f"params/block0/layer/{k}": v * (1 + step) for k, v in training.spec.init(0).items()}
         checkpoint.save(snapshot_path(tmp_path, training.id, step), arrays, described)
     place = {"seq_len": 40, "batch": 2, "device": "cpu", "threads": 1}
@@ -218,6 +219,16 @@ def test_snapshots_of_a_training_are_cells_by_step(tmp_path):
     at_start, later, _ = (run(c, weights)["blocks"] for c in looked)
     assert at_start == run(cell(task="norms/constant", batch=2))["blocks"], "the weights that were drawn"
     assert later != at_start
+    assert run(looked[0], weights)["trained_steps"] == 120
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "x.safetensors").write_bytes(b"no weights")
+    twice = plan.trained_norm_cells([tmp_path, tmp_path / "snapshots"], ["constant"], [INSTALLED[0]], place)
+    assert twice == (cells, weights), "given twice, looked at once"
+    other = tmp_path / "other.safetensors"
+    checkpoint.save(other, {"params/block0/layer/D": np.zeros(4)}, described)
+    with pytest.raises(UserError, match=r"hold other weights of one training: name one of them"):
+        plan.trained_norm_cells([tmp_path], ["constant"], [INSTALLED[0]], place)
+    other.unlink()
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="holds no files of weights"):
         plan.trained_norm_cells([tmp_path / "empty"], ["white"], [INSTALLED[0]], place)

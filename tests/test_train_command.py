@@ -1,12 +1,14 @@
 """`rotbench train` through a real process: workers, divergence, data that are missing, what it tells."""
 
 import json
+import shutil
 
 import pytest
 from frameworks import INSTALLED
 from test_cli import rotbench
 from test_resume import SMALL, TINY, losses
 
+from benchmark.reports.again import commands
 from benchmark.store import files
 from benchmark.studies.names import study_of
 from benchmark.training.published import RECIPES
@@ -27,8 +29,8 @@ def test_data_workers_do_not_hang(framework, tmp_path):
 
 @needs_framework
 def test_snapshots_show_norms_over_the_course_of_a_training(tmp_path):
-    words = [*SMALL, "--steps", "20", "--eval-steps", "10", "--out", "out"]
-    rotbench("train", "digits", *words, "--snapshots", cwd=tmp_path)
+    train = ["train", "digits", *SMALL, "--steps", "20", "--eval-steps", "10", "--snapshots", "--out", "out"]
+    rotbench(*train, cwd=tmp_path)
     (row,) = files.read([tmp_path / "out"]).rows
     kept = tmp_path / "out" / "snapshots" / row.cell_id
     assert [int(path.stem) for path in sorted(kept.iterdir())] == [0, 10, 20]
@@ -36,9 +38,13 @@ def test_snapshots_show_norms_over_the_course_of_a_training(tmp_path):
     out, _ = rotbench("study", "norms", "--framework", INSTALLED[0], *words, "--out", "norms", cwd=tmp_path)
     assert "Norms over the course of training" in out
     assert {study_of(row.task).step for row in files.read([tmp_path / "norms"]).rows} == {0, 10, 20}
+    assert "--snapshots" in commands([row])[0].split()
     last = str(sorted(kept.iterdir())[-1])
     out, _ = rotbench("evaluate", last, "--framework", INSTALLED[0], "--json", cwd=tmp_path)
     assert json.loads(out)[0]["noted_score"] is None
+    shutil.rmtree(kept)
+    _, err = rotbench(*train, cwd=tmp_path)
+    assert "rows and no snapshots: 1 training; --again" in err
 
 
 @needs_framework

@@ -10,6 +10,8 @@ from benchmark.console import NOTHING_MEASURED, leave, rows_as_json, say, show, 
 from benchmark.sweeps.config import PRESETS, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from benchmark.store.row import Row
 
 results_app = typer.Typer(
@@ -127,9 +129,12 @@ def results_merge(
     out: Annotated[Path, typer.Option("--out", help="Folder that gets copies of all rows.")],
 ) -> None:
     """Put the rows of several folders into one; a row that is there already is not copied again."""
+    from benchmark.reports.numbers import counted
     from benchmark.store.maintenance import merge
 
-    say(f"{merge(results, out)} rows copied to {out}/cells")
+    copied, bad = merge(results, out)
+    tell_bad(bad)
+    say(f"{counted(copied, 'file')} copied to {out}/cells")
 
 
 @results_app.command("prune")
@@ -174,9 +179,14 @@ def read_results(results: list[Path], needed: bool = True) -> "tuple[list[Row], 
     from benchmark.store import files
 
     rows, bad = files.read(list(results))
-    for path, reason in bad:
-        warn(f"{path} could not be read and is left out: {reason}")
+    tell_bad(bad)
     if needed and not rows:
         warn(f"no results in {', '.join(map(str, results))}: run `rotbench speed` or `rotbench train` first")
         leave(NOTHING_MEASURED)
     return rows, bad
+
+
+def tell_bad(bad: "Sequence[tuple[Path, str]]") -> None:
+    """Name the files that could not be read."""
+    for path, reason in bad:
+        warn(f"{path} could not be read and is left out: {reason}")

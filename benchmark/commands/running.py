@@ -136,5 +136,5 @@ def run(cells: "list[Cell]", out: Path, effort: "Effort", wait: bool) -> "list[R
     prepare_folder(out)
     with Progress("measuring") as progress, device_lock(devices[0], wait, progress.say):
         told = SweepProgress(progress)
-        watcher = Watcher(told.on_start, told.on_event, told.on_process, told.on_row)
+        watcher = Watcher(told.on_start, told.on_event, told.on_process, told.on_row, told.on_bad)
         return run_cells(cells, out, effort, watcher)

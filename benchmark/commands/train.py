@@ -1,7 +1,7 @@
 """Commands that train, and that look at what was trained."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,7 +23,11 @@ from benchmark.commands.options import (
     with_recipe,
 )
 from benchmark.commands.running import measure_and_show, training_effort
-from benchmark.console import Progress, show, show_json
+from benchmark.console import Progress, show, show_json, warn
+
+if TYPE_CHECKING:
+    from benchmark.sweeps.cell import Cell
+    from benchmark.sweeps.run import Effort
 
 
 @with_recipe
@@ -96,7 +100,21 @@ def train(
         )
         how = {"inline": inline, "fail_fast": fail_fast, "again": again}
         effort = training_effort(cells, preset, folder, progress, workers, save_s, snapshots, retry=retry, **how)
+    if snapshots and not again:
+        _tell_of_courses(cells, out, effort)
     measure_and_show(cells, out, effort, wait, json, training_table)
+
+
+def _tell_of_courses(cells: "list[Cell]", out: Path, effort: "Effort") -> None:
+    """Say which trainings are not trained again and have kept no snapshots."""
+    from benchmark.reports.numbers import counted
+    from benchmark.store.trained import snapshot_path
+    from benchmark.sweeps.run import done_rows
+
+    done = done_rows(out, effort) if out.exists() else {}
+    lacking = [cell for cell in cells if cell.id in done and not snapshot_path(out, cell.id, 0).exists()]
+    if lacking:
+        warn(f"rows and no snapshots: {counted(len(lacking), 'training')}; --again trains anew and keeps some")
 
 
 def evaluate(

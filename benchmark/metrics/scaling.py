@@ -30,6 +30,32 @@ def exponent(measured: Measured) -> Student:
     return Student(slope, error, len(x) - 2, "least squares of logarithms")
 
 
+def beyond_fixed_costs(measured: Measured) -> Student:
+    """The exponent c of value = a + b * length^c, where a, from 0, are the fixed costs of a call.
+
+    By least squares on logarithms, over all process values. Of fewer values than parameters, and of
+    as many, nothing is known.
+    """
+    from scipy.optimize import least_squares
+
+    x = np.array([float(length) for length, values in measured for _ in values])
+    y = np.array([value for _, values in measured for value in values])
+    x, y = x / x.max(), y / y.max()
+
+    def residuals(p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.log(p[0] + p[1] * x ** p[2]) - np.log(y)
+
+    tight = dict.fromkeys(("xtol", "ftol", "gtol"), 1e-14)
+    bounds = ([0.0, 1e-9, 0.0], [math.inf, math.inf, 4.0])
+    fit = least_squares(residuals, [y.min() / 2, 1.0, 1.0], bounds=bounds, **tight)
+    derivatives = fit.jac if fit.x[0] > 1e-6 * y.min() else fit.jac[:, 1:]  # no fixed costs, no parameter
+    freedom = len(y) - derivatives.shape[1]
+    if freedom < 1 or np.linalg.matrix_rank(derivatives) < derivatives.shape[1]:
+        return Student(float(fit.x[2]), math.inf, 0)
+    variances = np.diag(np.linalg.inv(derivatives.T @ derivatives)) * float(fit.fun @ fit.fun) / freedom
+    return Student(float(fit.x[2]), math.sqrt(variances[-1]), freedom, "least squares of logarithms, with fixed costs")
+
+
 def local_exponent(measured: Measured) -> Student:
     """The exponent between the last two lengths: where growth is headed, once fixed costs no longer count."""
     (shorter, before), (longer, after) = measured[-2:]

@@ -44,9 +44,9 @@ def _norms(rows: Sequence[Row]) -> list[str]:
     """Of layers alone: as drawn, or with the weights of a training."""
 
     def key(row: Row) -> Any:
-        source = study_of(row.task).source
-        sizes = None if source else (row.d_model, row.spec.real_state_size, beside_variants(row))
-        return row.seq_len, row.batch, place(row), source, sizes
+        study = study_of(row.task)
+        sizes = None if study.weights else (row.d_model, row.spec.real_state_size, beside_variants(row))
+        return row.seq_len, row.batch, place(row), weights_of(study), sizes
 
     return [_norms_alone(part) for part in alike(rows, key)]
 
@@ -56,15 +56,15 @@ def _norms_alone(rows: Sequence[Row]) -> str:
     words = ["study", "norms", *flag("inputs", (study_of(row.task).inputs for row in rows))]
     words += [*listed("framework", rows), *listed("seq_len", rows), *listed("batch", rows), *place(first)]
     if study.weights:
-        return line(words, ["--weights", weights_file(study)])
+        return line(words, ["--weights", weights_of(study)])
     words += [*listed("layer", rows), *flag("seeds", sorted({row.seed for row in rows})), *listed("d_model", rows)]
     return line(words, ["--state", str(first.spec.real_state_size)], settings(beside_variants(first)))
 
 
-def weights_file(study: Study) -> str:
-    """The file of the weights that a study looked at."""
+def weights_of(study: Study) -> str:
+    """The file of the weights that a study looked at, or the folder of all snapshots of that training."""
     cell, step = study.weights or "", study.step
-    return str(weights_path(RUNS, cell) if step is None else snapshot_path(RUNS, cell, step))
+    return str(weights_path(RUNS, cell) if step is None else snapshot_path(RUNS, cell, step).parent) if cell else ""
 
 
 def beside_variants(row: Row) -> list[str]:
@@ -79,7 +79,7 @@ def _norms_of_data(rows: Sequence[Row]) -> list[str]:
     def key(row: Row) -> Any:
         study = study_of(row.task)
         own = None if study.weights else (study.inputs, data_words(row))
-        return row.batch, place(row), study.source, own
+        return row.batch, place(row), weights_of(study), own
 
     return [_norms_of_model(part) for part in alike(rows, key)]
 
@@ -88,7 +88,7 @@ def _norms_of_model(rows: Sequence[Row]) -> str:
     first, study = rows[0], study_of(rows[0].task)
     words = ["study", "norms", "--inputs", "none", *listed("framework", rows), *listed("batch", rows), *place(first)]
     if study.weights:
-        return line(words, ["--weights", weights_file(study)])
+        return line(words, ["--weights", weights_of(study)])
     words += [*flag("task", [study.inputs]), *listed("layer", rows)]
     return line(words, flag("seeds", sorted({row.seed for row in rows})), settings(data_words(first)))
 

@@ -17,7 +17,8 @@ def training_commands(rows: Sequence[Row]) -> list[str]:
     """``train``: rows of several layers and seeds in one command where recipe, sizes and options allow."""
 
     def key(row: Row) -> Any:
-        return row.task, row.framework, row.algorithm, row.precision, place(row), recipe_words(row), option_words(row)
+        how = row.algorithm, row.precision, place(row), _course_words(row)
+        return row.task, row.framework, how, recipe_words(row), option_words(row)
 
     return [_train(part) for part in alike(rows, key)]
 
@@ -27,7 +28,13 @@ def _train(rows: Sequence[Row]) -> str:
     words = ["train", first.task or "", *flag("layer", (row.layer for row in rows)), *listed("framework", rows)]
     words += [*recipe_words(first), *settings(task_words(first))]
     words += [*flag("seeds", sorted({row.seed for row in rows})), *listed("algorithm", rows, "auto")]
-    return line(words, listed("precision", rows, "fp32"), place(first), settings(option_words(first)))
+    words += [*listed("precision", rows, "fp32"), *_course_words(first)]
+    return line(words, place(first), settings(option_words(first)))
+
+
+def _course_words(row: Row) -> list[str]:
+    """What keeps the course of a training, where it was kept."""
+    return ["--snapshots"] if row.detail.get("snapshots") else []
 
 
 def recipe_words(row: Row) -> list[str]:

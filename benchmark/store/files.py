@@ -110,6 +110,13 @@ def _sum(contents: bytes) -> str:
     return hashlib.sha256(contents).hexdigest()[:16]
 
 
+def name_of(path: Path, rows: Sequence[Row]) -> str:
+    """The name, with the sum of its contents, under which a file that was read belongs in a results folder."""
+    total = _sum(path.read_bytes())
+    beginning = rows[0].cell_id if len(rows) == 1 else path.stem.removesuffix(f"-{total}")
+    return f"{beginning}-{total}.parquet"
+
+
 def _staged(path: Path) -> Path:
     return path.with_name(f".{path.name}-{secrets.token_hex(4)}")
 

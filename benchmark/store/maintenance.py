@@ -9,23 +9,33 @@ from benchmark.store import files
 from benchmark.sweeps.outcome import STATUSES
 
 
-def merge(sources: Sequence[Path], target: Path) -> int:
-    """Copy every readable file of the sources into the target's cells; returns how many were new.
+def merge(sources: Sequence[Path], target: Path) -> tuple[int, list[tuple[Path, str]]]:
+    """Copy every file of the sources into the target's cells, unless what it holds is there already.
+
+    Each goes under a name that its contents give it, so that copies of a file are one. What is damaged in
+    the target is replaced by what is whole in a source.
+
+    Returns:
+        How many files were new, and those that could not be read, each with the reason.
 
     Raises:
         UserError: if a source is not there or the target cannot be written.
     """
     files.prepare_folder(target)
-    copied = 0
+    copied, bad = 0, []
     for path in files.paths(sources):
-        goal = target / "cells" / path.name
-        if goal.exists() or files.read_file(path).bad:
+        loaded = files.read_file(path)
+        bad += loaded.bad
+        if loaded.bad:
             continue
-        staged = target / ".staging" / path.name
+        goal = target / "cells" / files.name_of(path, loaded.rows)
+        if goal.exists() and not files.read_file(goal).bad:
+            continue
+        staged = target / ".staging" / goal.name
         shutil.copyfile(path, staged)
         staged.replace(goal)
         copied += 1
-    return copied
+    return copied, bad
 
 
 def prune(folders: Sequence[Path], statuses: Sequence[str], really: bool) -> Iterator[tuple[Path, str]]:

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from benchmark.training.history import History
 
 
+CHECKPOINTS = "checkpoints"
+
+
 def checkpoint_path(folder: Path, cell_id: str) -> Path:
     """A training that has not ended; removed once its row is on disk."""
-    return folder / "checkpoints" / f"{cell_id}.safetensors"
+    return folder / CHECKPOINTS / f"{cell_id}.safetensors"
 
 
 def remove_checkpoint(folder: Path, cell_id: str) -> None:
@@ -34,7 +37,7 @@ def snapshot_path(folder: Path, cell_id: str, step: int) -> Path:
 
 
 def weight_files(paths: Sequence[Path]) -> list[Path]:
-    """Files as they are given, and of each folder all weights in it, however deep, in order.
+    """Files as they are given, and of each folder all weights in it, however deep, in order; checkpoints are none.
 
     Raises:
         UserError: for a folder that holds none.
@@ -42,6 +45,7 @@ def weight_files(paths: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         inside = sorted(path.rglob("[!.]*.safetensors")) if path.is_dir() else [path]
+        inside = [file for file in inside if file.parent.name != CHECKPOINTS or file == path]
         if not inside:
             raise UserError(f"{path} holds no files of weights; a training leaves them in RESULTS/weights")
         found += inside

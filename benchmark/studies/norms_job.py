@@ -47,7 +47,7 @@ def norms(
         weights: files by the id of their training's cell, with the step where it is one of its course.
         emit: told of progress, a block at a time.
     """
-    trained, trained_on = trained_weights(study, weights)
+    trained, origin = trained_weights(study, weights)
     drives = alone(cell, study, trained) if study.inputs in ALONE else in_model(cell, study, setting, trained)
     times = n.time_grid(max(int(drive.lengths.max()) for drive in drives))
     lags = [t - 1 for t in times]
@@ -56,17 +56,22 @@ def norms(
         blocks.append(measured(cell, study, drive, times, lags))
         emit(event="progress", done=index + 1, of=len(drives))
     found = {"times": times, "lags": lags, "blocks": blocks, "sequences": len(drives[0].u)}
-    return found | ({"trained_on": trained_on} if trained_on else {})
+    return found | origin
 
 
-def trained_weights(study: Study, weights: Mapping[str, str]) -> tuple[dict[str, Array], str | None]:
-    """The arrays of the training that the study names, and its task; neither for initial values."""
+def trained_weights(study: Study, weights: Mapping[str, str]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The arrays of the training that the study names, and on what, in what and for how long it was trained.
+
+    Both are empty for initial values.
+    """
     if study.source is None:
-        return {}, None
+        return {}, {}
     if study.source not in weights:
         raise UserError(f"norms need the weights of training {study.source}: name its file with --weights")
     arrays, described = checkpoint.load(Path(weights[study.source]))
-    return arrays, described["cell"]["task"]
+    cell = described["cell"]
+    origin = {"trained_on": cell["task"], "trained_in": cell["framework"], "trained_steps": described.get("steps")}
+    return arrays, origin
 
 
 def alone(cell: Cell, study: Study, trained: Mapping[str, Array]) -> list[Drive]:

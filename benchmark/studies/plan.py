@@ -1,10 +1,11 @@
 """The cells of the studies that are no trainings: norms, equivalence, period."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
-from benchmark.spec import LAYERS
+from benchmark.spec import LAYERS, UserError
 from benchmark.store.trained import weight_files
 from benchmark.studies.names import Study
 from benchmark.studies.period import ARMS, Sinusoid
@@ -100,7 +101,8 @@ def trained_norm_cells(
         shared: seq_len, batch, device, threads.
 
     Raises:
-        UserError: for a file or folder that holds no weights of a training.
+        UserError: for a file or folder that holds no weights of a training, and for two files of other contents that
+            hold the weights of one training at one step.
     """
     cells: list[Cell] = []
     files: dict[str, str] = {}
@@ -108,14 +110,16 @@ def trained_norm_cells(
         described = described_by(path)
         trained = Cell.model_validate(described["cell"])
         subject = Study("norms", None, trained.id, described.get("step"))
-        files[str(subject.source)] = str(path.absolute())
+        known = files.setdefault(str(subject.source), str(path.absolute()))
+        if not cmp(known, path, shallow=False):
+            raise UserError(f"{known} and {path} hold other weights of one training: name one of them")
         for framework in frameworks:
             changes = {"metric": "study", "framework": framework, **shared}
             for word in (*inputs, trained.task):
                 length = shared["seq_len"] if word in inputs else None
                 task = str(subject._replace(inputs=word))
                 cells.append(trained.model_copy(update=changes | {"task": task, "seq_len": length}))
-    return cells, files
+    return list({cell.id: cell for cell in cells}.values()), files
 
 
 def equivalence_cells(

@@ -78,6 +78,8 @@ class Watcher:
     """A process has ended: its cell, and how many of all have."""
     on_row: Callable[[Row], None] = lambda _: None
     """A row is finished and on disk."""
+    on_bad: Callable[[Path, str], None] = lambda *_: None
+    """A file in the folder could not be read, and why: its cell counts as not measured."""
 
 
 class StoppedError(Exception):
@@ -173,7 +175,10 @@ def run_cells(
     """
     effort, watcher = effort or Effort(), watcher or Watcher()
     files.prepare_folder(folder)
-    newest = newest_rows(folder)
+    loaded = files.read([folder])
+    for path, why in loaded.bad:
+        watcher.on_bad(path, why)
+    newest = newest_of(loaded.rows)
     done = {} if effort.again else done_of(newest, folder, effort)
     missing = [cell for cell in cells if cell.id not in done]
     for cell in missing:
@@ -195,9 +200,9 @@ def run_cells(
     return [found[cell.id] for cell in cells if cell.id in found]
 
 
-def newest_rows(folder: Path) -> dict[str, Row]:
-    """By cell, its newest row in the folder."""
-    return {row.cell_id: row for row in files.read([folder]).rows}
+def newest_of(rows: Sequence[Row]) -> dict[str, Row]:
+    """By cell, the last of its rows, which are in the order in which they were made."""
+    return {row.cell_id: row for row in rows}
 
 
 def done_of(newest: Mapping[str, Row], folder: Path, effort: Effort) -> dict[str, Row]:
@@ -207,7 +212,7 @@ def done_of(newest: Mapping[str, Row], folder: Path, effort: Effort) -> dict[str
 
 def done_rows(folder: Path, effort: Effort) -> dict[str, Row]:
     """By cell, the newest row in the folder if it counts as done."""
-    return done_of(newest_rows(folder), folder, effort)
+    return done_of(newest_of(files.read([folder]).rows), folder, effort)
 
 
 def goes_on(row: Row, folder: Path) -> bool:

@@ -1,5 +1,6 @@
 """The training of one cell, in its worker."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -77,6 +78,7 @@ class Training:
         self.cell, self.setting, self.emit = cell, setting, emit
         self.model, self.recipe, self.task = model_of(cell), recipe_of(cell), task_of(cell)
         self.splits = splits_of(cell, setting.data_dir)
+        self.total = steps_of(self.recipe, len(self.splits.train.labels))[0]
         self.trainer, self.notes = trainer_of(cell, self.model), list[str]()
         self.meter = EnergyMeter(nvml_of(cell.device))
         self.fit = Fit(
@@ -96,6 +98,8 @@ class Training:
 
     def run(self) -> History:
         """Train to the end. Raises DivergedError."""
+        if self.setting.snapshots and not (self.fit.path and self.fit.path.exists()):  # those of an earlier training
+            shutil.rmtree(trained.snapshot_path(self.setting.folder, self.cell.id, 0).parent, ignore_errors=True)
         self._snapshot(0)
         with self.meter:
             return self.fit.run()
@@ -125,7 +129,7 @@ class Training:
             return
         path = trained.snapshot_path(self.setting.folder, self.cell.id, step)
         try:
-            checkpoint.save(path, self.trainer.weights(), self._described(None) | {"step": step})
+            checkpoint.save(path, self.trainer.weights(), self._described(None) | {"step": step, "steps": self.total})
         except UserError as error:
             self.note(f"no snapshots from step {step} on: {error}")
             self.setting = self.setting._replace(snapshots=False)
@@ -135,8 +139,8 @@ class Training:
 
     def keep_steps(self) -> None:
         """Write the losses by step beside the results; a note says so if that cannot be done."""
-        history, total = self.fit.history, steps_of(self.recipe, len(self.splits.train.labels))[0]
-        rates = [factor(step, total, self.recipe.warmup) for step in range(len(history.step_loss))]
+        history = self.fit.history
+        rates = [factor(step, self.total, self.recipe.warmup) for step in range(len(history.step_loss))]
         try:
             trained.write_steps(trained.steps_path(self.setting.folder, self.cell.id), history, rates)
         except UserError as error:
@@ -155,6 +159,7 @@ class Training:
             "devices": 1,
             "energy_how": self.meter.result.how,
             "notes": self.notes,
+            "snapshots": self.setting.snapshots,
         }
 
     def _tokens_per_s(self) -> float | None:

@@ -1,6 +1,6 @@
 """How norms of states go over the course of a training, as its snapshots have them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from benchmark.reports import numbers as n
@@ -17,7 +17,9 @@ class Course(NamedTuple):
     """One layer's trainings, alike in all but their seeds, looked at after some of their steps."""
 
     by_step: dict[int, list[Row]]
-    """Rows of every seed, by the step of training, rising."""
+    """One row a training, the same trainings at every step; steps rise."""
+    left_out: int
+    """Trainings of which there is no snapshot of their last step."""
 
     @property
     def first(self) -> Row:
@@ -32,7 +34,9 @@ class Course(NamedTuple):
     @property
     def drive(self) -> str:
         """What drove the layer, and what it was trained on."""
-        return f"{study_of(self.first.task).inputs} inputs, trained on {self.first.detail.get('trained_on')}"
+        task, trained_in = (self.first.detail.get(name) for name in ("trained_on", "trained_in"))
+        where = f" in {trained_in}" if trained_in != self.first.framework else ""
+        return f"{study_of(self.first.task).inputs} inputs, trained on {task}{where}"
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -46,19 +50,24 @@ class Course(NamedTuple):
 
 
 def courses(rows: Iterable[Row]) -> list[Course]:
-    """Every course of two steps or more. A step that some seed lacks is left out: means are over the same seeds."""
-    found: dict[str, dict[int, list[Row]]] = {}
+    """Every course of two steps or more, of the trainings that came to their end and the steps that all of them have.
+
+    So means are over the same seeds throughout, and none is over those that happened not to diverge by then.
+    """
+    found: dict[str, dict[str, dict[int, Row]]] = {}
     for row in studied(rows, "norms"):
-        if (step := study_of(row.task).step) is not None:
-            alike = setting_of(row) | {"weights": row.detail.get("trained_on")}
-            found.setdefault(words(alike), {}).setdefault(step, []).append(row)
-    whole = [_whole(by_step) for by_step in found.values()]
-    return [Course(by_step) for by_step in whole if len(by_step) > 1]
+        study = study_of(row.task)
+        if study.step is not None:
+            alike = setting_of(row) | {"weights": (row.detail.get("trained_on"), row.detail.get("trained_in"))}
+            found.setdefault(words(alike), {}).setdefault(str(study.weights), {})[study.step] = row
+    made = [_course(list(trainings.values())) for trainings in found.values()]
+    return [course for course in made if len(course.by_step) > 1]
 
 
-def _whole(by_step: dict[int, list[Row]]) -> dict[int, list[Row]]:
-    most = max(map(len, by_step.values()))
-    return {step: by_step[step] for step in sorted(by_step) if len(by_step[step]) == most}
+def _course(trainings: Sequence[Mapping[int, Row]]) -> Course:
+    ended = [steps for steps in trainings if next(iter(steps.values())).detail.get("trained_steps") in steps]
+    common = sorted(set.intersection(*map(set, ended))) if ended else []
+    return Course({step: [steps[step] for steps in ended] for step in common}, len(trainings) - len(ended))
 
 
 def course_sentences(found: Iterable[Course]) -> list[str]:
@@ -86,4 +95,5 @@ def _told(course: Course) -> str:
     text += f"{n.significant(levels[last])} after {n.count(last)}"
     text += f", at most {n.significant(levels[top])} after {n.count(top)}" if top not in {first, last} else ""
     grown = [value for rows in course.by_step.values() for value in exponents(rows)]
-    return text + (f", exponents {min(grown):.3f} to {max(grown):.3f}" if grown else "")
+    text += f", exponents {min(grown):.3f} to {max(grown):.3f}" if grown else ""
+    return text + (f", without {n.counted(course.left_out, 'training')} that did not end" if course.left_out else "")

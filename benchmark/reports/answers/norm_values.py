@@ -53,6 +53,8 @@ def weights_of(row: Row) -> str:
     if study.weights is None:
         return "as initialised"
     text = f"trained on {task}" if task else "trained"
+    trained_in = row.detail.get("trained_in", row.framework)
+    text += f" in {trained_in}" if trained_in != row.framework else ""
     return text if study.step is None else f"{text} for {n.counted(study.step, 'step')}"
 
 

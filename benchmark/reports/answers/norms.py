@@ -7,7 +7,7 @@ from benchmark.reports.answers.amounts import effect
 from benchmark.reports.answers.charts import line_chart
 from benchmark.reports.answers.contrasts import Contrast, Decision
 from benchmark.reports.answers.layers import Results
-from benchmark.reports.answers.making import answer, endings, not_measured
+from benchmark.reports.answers.making import answer, endings
 from benchmark.reports.answers.norm_course import course_sentences, courses
 from benchmark.reports.answers.norm_values import (
     alike,
@@ -85,12 +85,19 @@ def _levels(rows: Sequence[Row]) -> str:
 
 
 def _answer(question: Question, case: Case) -> Answer:
+    over_training = courses(case.rows)
+    rows = [row for course in over_training for row in course.rows]
     if not case.decided:
         short = ", of more steps than those that were measured" if ended(case.rows) else ""
-        return not_measured(question, f"norms of states over time{short}", COMMAND, endings(case.rows, ("study",)))
-    over_training = courses(case.rows)
-    rows = [row for decision in case.decided for row in decision.contrast.rows]
-    rows += [row for course in over_training for row in course.rows]
+        return answer(
+            question,
+            "not measured",
+            course_sentences(over_training),
+            rows,
+            missing=[f"norms of states over time{short}: run `{COMMAND}`"],
+            caveats=[*(CAVEATS if over_training else ()), *endings(case.rows, ("study",))],
+        )
+    rows += [row for decision in case.decided for row in decision.contrast.rows]
     return answer(
         question,
         _verdict(case.decided),
