@@ -117,11 +117,21 @@ def rounded_once(compute: Callable[..., tuple[jax.Array, ...]], *values: jax.Arr
         compute: from as many arrays to a tuple of them, real or complex.
         values: float32, or float64, which stays.
     """
-    kind = jax.dtypes.canonicalize_dtype(values[0].dtype)
+    # derivatives are taken in the precision of the values: outside x64 mode jax cannot take any of float64
+    found = compute(*values)
     with jax.enable_x64(True):
-        found = compute(*(lax.convert_element_type(value, jnp.float64) for value in values))
-        kinds = [jnp.promote_types(kind, jnp.complex64) if is_complex(x) else kind for x in found]
-        return tuple(lax.convert_element_type(x, wanted) for x, wanted in zip(found, kinds, strict=True))
+        wide = (lax.convert_element_type(lax.stop_gradient(value), jnp.float64) for value in values)
+        exact = [lax.convert_element_type(x, like.dtype) for x, like in zip(compute(*wide), found, strict=True)]
+    return tuple(map(_instead, found, exact))
+
+
+@jax.custom_jvp
+def _instead(rough: jax.Array, exact: jax.Array) -> jax.Array:  # noqa: ARG001
+    """The value of ``exact`` with the derivative of ``rough``."""
+    return exact
+
+
+_instead.defjvps(lambda tangent, *_: tangent, None)
 
 
 def planar(values: Complex[jax.Array, "*batch N"]) -> Float[jax.Array, "*batch P"]:

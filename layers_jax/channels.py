@@ -15,7 +15,7 @@ from jax import lax
 from jaxtyping import Complex, Float
 
 from benchmark.spec import LayerSpec, Unsupported, native
-from benchmark.spec.algorithms import FEW_MODES
+from benchmark.spec.algorithms import has_few_modes
 from layers_jax.convolution import convolve, kernel
 from layers_jax.native import NAMES, available, check_available, threads
 
@@ -24,15 +24,15 @@ Planes = Float[jax.Array, "2 M H"]
 Signal = Float[jax.Array, "B L H"]
 
 
-def choose(spec: LayerSpec, algorithm: str, device: str) -> str:
-    """The algorithm to run: ``auto`` becomes the fastest sound one for the layer and the device's kind."""
+def choose(spec: LayerSpec, algorithm: str, device: str, seq_len: int | None) -> str:
+    """The algorithm to run: ``auto`` becomes the fastest sound one for the layer, the length and the device's kind."""
     if algorithm == "fused":
         if device != "cpu":
             raise Unsupported(f"algorithm fused of {spec.name} runs on cpu, not on {device}; take fft")
         check_available(device)
     if algorithm != "auto":
         return algorithm
-    return "fused" if device == "cpu" and spec.modes <= FEW_MODES and available(device) else "fft"
+    return "fused" if device == "cpu" and has_few_modes(spec.modes, seq_len) and available(device) else "fft"
 
 
 def run(lam: Modes, w: Modes, u: Signal, reverse: bool) -> Signal:

@@ -136,10 +136,10 @@ def memory(device: str) -> dict[str, Any]:
     return found if reserved is None else found | {"allocator_reserved_bytes": reserved}
 
 
-def resolve_call(spec: LayerSpec, algorithm: str, device: str, compiled: str) -> str:  # noqa: ARG001
+def resolve_call(spec: LayerSpec, algorithm: str, device: str, compiled: str, seq_len: int | None = None) -> str:  # noqa: ARG001
     """The algorithm that a call of the layer runs on the device, eager or compiled, where ``auto`` is asked for."""
     kind, _ = parse_device(device)
-    return resolve_algorithm(spec, algorithm, kind)
+    return resolve_algorithm(spec, algorithm, kind, seq_len)
 
 
 def prepare(

@@ -90,7 +90,7 @@ def apply(
     carried = return_state or state is not None
     checks.check_call(spec, tuple(u.shape), None if state is None else tuple(state.shape), carried)
     checks.check_lengths(on_host(lengths), u.shape[0], u.shape[1])
-    algorithm = resolve_algorithm(spec, algorithm, device_kind(u))
+    algorithm = resolve_algorithm(spec, algorithm, device_kind(u), u.shape[1])
     at = None if lengths is None else asarray(lengths)
     y, last = _apply(spec, given, u, state, at, algorithm, return_state)
     return (y, last) if return_state else y
@@ -135,7 +135,7 @@ def vjp(spec: LayerSpec, params: Any, u: Any, w: Any, *, algorithm: str = "auto"
     checks.check_call(spec, tuple(u.shape), None, False)
     checks.check_same(spec, "w", tuple(np.shape(w)), tuple(u.shape))
     checks.check_lengths(on_host(lengths), u.shape[0], u.shape[1])
-    algorithm = resolve_algorithm(spec, algorithm, device_kind(u))
+    algorithm = resolve_algorithm(spec, algorithm, device_kind(u), u.shape[1])
     w = common({}, u, w)[1][1]
     at = None if lengths is None else asarray(lengths)
     return _vjp(spec, given, u, w, at, algorithm)
@@ -155,15 +155,15 @@ def checked(spec: LayerSpec, params: Any, u: Any, state: Any) -> tuple[Params, A
     return given, u, state
 
 
-def resolve_algorithm(spec: LayerSpec, algorithm: str, device: str) -> str:
-    """The algorithm to run for this layer; ``auto`` becomes the fastest sound one for the device.
+def resolve_algorithm(spec: LayerSpec, algorithm: str, device: str, seq_len: int | None = None) -> str:
+    """The algorithm to run for this layer; ``auto`` becomes the fastest sound one for device and length.
 
     Raises:
         UserError: for an unknown algorithm.
         Unsupported: for one of another layer, or that cannot serve here.
     """
     check_algorithm(algorithm, algorithms_of(spec), spec.name)
-    return channels.choose(spec, algorithm, device) if spec.per_channel else choose(algorithm, device)
+    return channels.choose(spec, algorithm, device, seq_len) if spec.per_channel else choose(algorithm, device)
 
 
 @partial(jax.jit, static_argnames=("spec", "algorithm", "return_state"))

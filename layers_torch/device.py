@@ -166,12 +166,12 @@ def memory(device: str) -> dict[str, Any]:
     }
 
 
-def resolve_call(spec: LayerSpec, algorithm: str, device: str, compiled: str) -> str:
+def resolve_call(spec: LayerSpec, algorithm: str, device: str, compiled: str, seq_len: int | None = None) -> str:
     """The algorithm that a call of the layer runs on the device, eager or compiled, where ``auto`` is asked for."""
     kind, _ = parse_device(device)
     if compiled == "compiled" and algorithm == "auto":  # torch.compile cannot look into compiled code
         return "fft" if spec.per_channel else "chunked" if kind == "cpu" else "associative"
-    return resolve_algorithm(spec, algorithm, kind)
+    return resolve_algorithm(spec, algorithm, kind, seq_len)
 
 
 def prepare(

@@ -168,9 +168,9 @@ def test_the_course_of_a_training_is_told_and_decides_nothing():
     found = one("Q6", [*initial, *rows])
     assert one("Q6", initial).sentences == found.sentences[:-1]
     assert found.sentences[-1] == (
-        "white inputs, trained on digits, torch, cpu, length 1,024, d_state 4: mean square of a real coordinate at the "
-        "last time over the course of training, and its growth exponents: lru with gamma learned 0.500 after 0 steps, "
-        "1.00 after 100, at most 4.00 after 10, exponents 0.000 to 0.000 (3 seeds)."
+        "white inputs, trained on digits, torch, cpu, length 1,024, d_state 4, 8 sequences: mean square of a real "
+        "coordinate at the last time over the course of training, and its growth exponents: lru with gamma learned "
+        "0.500 after 0 steps, 1.00 after 100, at most 4.00 after 10, exponents 0.000 to 0.000 (3 seeds)."
     )
     assert {row.cell_id for row in rows} <= set(found.cells)
     assert not any("course" in text for text in found.missing)
@@ -183,6 +183,13 @@ def test_a_step_that_a_seed_lacks_is_not_averaged():
     assert "after 10" not in found and "0.500 after 0 steps, 1.00 after 20" in found
     one_step = over_training("lru", {20: 0.5}, steps=20)
     assert not one("Q6", one_step).sentences
+
+
+def test_states_that_learn_to_explode_are_told():
+    inside = over_training("s5", {0: 0.5, 20: 4.0}, steps=20, largest_modulus=0.9999)
+    beyond = over_training("s5", {0: 0.5, 20: 4.0}, steps=20, largest_modulus=1.0011)
+    assert "|lam|" not in said(one("Q6", inside))
+    assert "4.00 after 20, exponents 0.000 to 0.000, |lam| up to 1.00110 in the end" in said(one("Q6", beyond))
 
 
 def test_trainings_that_did_not_end_are_in_no_course():

@@ -49,7 +49,7 @@ def run(framework, lam, w, u, reverse):
 
     from layers_jax import channels
 
-    channels.choose(LAYERS["s4d"](d_model=1, d_state=2), "fused", "cpu")  # which hands the calls to XLA
+    channels.choose(LAYERS["s4d"](d_model=1, d_state=2), "fused", "cpu", None)  # which hands the calls to XLA
     return np.asarray(channels.run(*(jax.numpy.asarray(x) for x in (lam, w, u)), reverse))
 
 
@@ -101,7 +101,7 @@ def test_second_derivatives_in_jax(reverse):
 
     from layers_jax import channels
 
-    channels.choose(LAYERS["s4d"](d_model=1, d_state=2), "fused", "cpu")
+    channels.choose(LAYERS["s4d"](d_model=1, d_state=2), "fused", "cpu", None)
     lam, w, u, g = (jax.numpy.asarray(x) for x in drawn(2, 7, 3, 2))
 
     def bent(run):

@@ -336,7 +336,7 @@ def test_results_commands(tmp_path):
     out, _ = rotbench("results", "export", "--format", "csv", cwd=tmp_path)
     assert len(out.splitlines()) == 3
     out, _ = rotbench("results", "merge", "results/runs", "--out", "both", cwd=tmp_path)
-    assert "2 rows copied" in out
+    assert "2 files copied" in out
     out, _ = rotbench("results", "prune", "both", "--status", "ok", cwd=tmp_path)
     assert out.count("would delete") == 2
     rotbench("results", "prune", "both", "--status", "ok", "--yes", cwd=tmp_path)

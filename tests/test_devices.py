@@ -287,6 +287,8 @@ def test_the_algorithm_of_a_call(framework):
     assert device.resolve_call(s4d, "auto", "cpu", "compiled") == {"torch": "fft", "jax": "fused"}[framework]
     assert device.resolve_call(s4d, "auto", "cuda", "default") == "fft"
     assert device.resolve_call(LAYERS["s4d"](d_model=2, d_state=256), "auto", "cpu", "default") == "fft"
+    many = LAYERS["s4d"](d_model=2, d_state=64)  # 32 modes
+    assert [device.resolve_call(many, "auto", "cpu", "default", L) for L in (127, 128)] == ["fft", "fused"]
     with pytest.raises(Unsupported, match="algorithm fused of s4d runs on cpu, not on cuda; take fft"):
         device.resolve_call(s4d, "fused", "cuda", "default")
     assert device.resolve_call(lru, "auto", "cpu", "compiled") == {"torch": "chunked", "jax": "fused"}[framework]

@@ -35,7 +35,7 @@ def started(folder, *words):
 
 
 VICTIMS = [
-    pytest.param("torch", "worker"),
+    pytest.param("torch", "worker", marks=pytest.mark.full),
     pytest.param("jax", "command"),
     pytest.param("torch", "command", marks=pytest.mark.full),
     pytest.param("jax", "worker", marks=pytest.mark.full),

@@ -16,7 +16,7 @@ from benchmark.training.published import RECIPES
 needs_framework = pytest.mark.skipif(not INSTALLED, reason="trains")
 
 
-WORKERS = [pytest.param("torch", marks=pytest.mark.full), pytest.param("jax")]  # jax is the one that hangs after a fork
+WORKERS = [pytest.param(name, marks=pytest.mark.full) for name in ("torch", "jax")]
 
 
 @pytest.mark.parametrize("framework", [case for case in WORKERS if case.values[0] in INSTALLED])

@@ -46,7 +46,7 @@ def _norms(rows: Sequence[Row]) -> list[str]:
     def key(row: Row) -> Any:
         study = study_of(row.task)
         sizes = None if study.weights else (row.d_model, row.spec.real_state_size, beside_variants(row))
-        return row.seq_len, row.batch, place(row), weights_of(study), sizes
+        return row.seq_len, row.batch, place(row), bool(study.weights), sizes
 
     return [_norms_alone(part) for part in alike(rows, key)]
 
@@ -56,15 +56,19 @@ def _norms_alone(rows: Sequence[Row]) -> str:
     words = ["study", "norms", *flag("inputs", (study_of(row.task).inputs for row in rows))]
     words += [*listed("framework", rows), *listed("seq_len", rows), *listed("batch", rows), *place(first)]
     if study.weights:
-        return line(words, ["--weights", weights_of(study)])
+        return line(words, weight_words(rows))
     words += [*listed("layer", rows), *flag("seeds", sorted({row.seed for row in rows})), *listed("d_model", rows)]
     return line(words, ["--state", str(first.spec.real_state_size)], settings(beside_variants(first)))
 
 
-def weights_of(study: Study) -> str:
-    """The file of the weights that a study looked at, or the folder of all snapshots of that training."""
-    cell, step = study.weights or "", study.step
-    return str(weights_path(RUNS, cell) if step is None else snapshot_path(RUNS, cell, step).parent) if cell else ""
+def weight_words(rows: Sequence[Row]) -> list[str]:
+    """The files of the weights that were looked at; of snapshots the folder of all those of a training."""
+    found: dict[Path, None] = {}
+    for row in rows:
+        study = study_of(row.task)
+        cell, step = study.weights or "", study.step
+        found[weights_path(RUNS, cell) if step is None else snapshot_path(RUNS, cell, step).parent] = None
+    return [word for path in found for word in ("--weights", str(path))]
 
 
 def beside_variants(row: Row) -> list[str]:
@@ -79,7 +83,7 @@ def _norms_of_data(rows: Sequence[Row]) -> list[str]:
     def key(row: Row) -> Any:
         study = study_of(row.task)
         own = None if study.weights else (study.inputs, data_words(row))
-        return row.batch, place(row), weights_of(study), own
+        return row.batch, place(row), bool(study.weights), own
 
     return [_norms_of_model(part) for part in alike(rows, key)]
 
@@ -88,7 +92,7 @@ def _norms_of_model(rows: Sequence[Row]) -> str:
     first, study = rows[0], study_of(rows[0].task)
     words = ["study", "norms", "--inputs", "none", *listed("framework", rows), *listed("batch", rows), *place(first)]
     if study.weights:
-        return line(words, ["--weights", weights_of(study)])
+        return line(words, weight_words(rows))
     words += [*flag("task", [study.inputs]), *listed("layer", rows)]
     return line(words, flag("seeds", sorted({row.seed for row in rows})), settings(data_words(first)))
 

@@ -16,8 +16,9 @@ VANDERMONDE = "vandermonde"
 CHUNK = 128
 """Longest chunk of the chunked scan of states."""
 
-FEW_MODES = 64
-"""Modes of a channel up to which compiled code beats an FFT, whose work does not grow with them."""
+FEW_MODES, STEPS_A_MODE = 64, 4
+"""Modes of a channel up to which compiled code beats an FFT, whose work does not grow with them but with the logarithm
+of the length: so short sequences must have fewer, one for so many steps."""
 
 CHANNEL_CHUNK = 64
 """Longest chunk of S4D's chunked convolution, whose work inside a chunk grows with its length."""
@@ -63,3 +64,8 @@ def fft_length(seq_len: int) -> int:
                 best = min(best, factor << (quotient - 1).bit_length())
         odd *= 5
     return best
+
+
+def has_few_modes(modes: int, seq_len: int | None) -> bool:
+    """Whether S4D's compiled code beats an FFT at this length, or where none is given at long ones."""
+    return modes <= FEW_MODES and (seq_len is None or STEPS_A_MODE * modes <= seq_len)

@@ -19,7 +19,7 @@ def main() -> None:
     spec, direction = cell.spec, cell.direction or "forward"
     algorithm = cell.algorithm
     if direction != "step":
-        algorithm = device.resolve_call(spec, algorithm, cell.device, cell.compiled)
+        algorithm = device.resolve_call(spec, algorithm, cell.device, cell.compiled, cell.seq_len)
     call = device.prepare(
         spec,
         spec.init(cell.seed),

@@ -153,7 +153,7 @@ def _algorithm(cell: Cell) -> str:
     if cell.subject not in {"layer", "scan"}:
         return cell.algorithm
     device = backends.device(cell.framework)
-    found: str = device.resolve_call(cell.spec, cell.algorithm, cell.device, cell.compiled)
+    found: str = device.resolve_call(cell.spec, cell.algorithm, cell.device, cell.compiled, cell.seq_len)
     return found
 
 

@@ -57,9 +57,9 @@ def train(payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
     training.test()
     training.keep_weights()
     training.keep_steps()
-    model = training.model
+    model, asked = training.model, (cell.algorithm, cell.device, training.task.seq_len)
     return {
-        "algorithm_run": backends.layers(cell.framework).resolve_algorithm(model.layer, cell.algorithm, cell.device),
+        "algorithm_run": backends.layers(cell.framework).resolve_algorithm(model.layer, *asked),
         "model_param_count": model.param_count,
         "test_accuracy": history.test_score if history.measure == "accuracy" else None,
         "device_hours": history.end_s / 3600,

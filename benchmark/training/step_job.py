@@ -27,8 +27,9 @@ def train_step(payload: dict[str, Any], emit: Callable[..., None]) -> dict[str, 
     rates = {"recurrence": recipe.recurrence_lr, "regular": recipe.lr}
     plan = Plan(**payload.get("plan", {}), warmup_s=0.0, min_samples=3)
     timing = measure(lambda: trainer.update(x, labels, None, rates), device.synchronise, plan)
+    asked = cell.algorithm, cell.device, size.seq_len
     return {
-        "algorithm_run": backends.layers(cell.framework).resolve_algorithm(model.layer, cell.algorithm, cell.device),
+        "algorithm_run": backends.layers(cell.framework).resolve_algorithm(model.layer, *asked),
         "model_param_count": model.param_count,
         "samples_ms": [s * 1e3 for s in timing.samples_s],
         "rss_peak_bytes": memory.rss_peak_bytes(),

@@ -42,7 +42,7 @@ class Course(NamedTuple):
     def place(self) -> tuple[str, ...]:
         """What tells it from courses with other inputs, frameworks and sizes."""
         where = {"framework": self.first.framework, "device": self.first.device, "seq_len": self.first.seq_len}
-        return (self.drive, *place(where), state_words(self.first))
+        return (self.drive, *place(where), state_words(self.first), n.counted(self.first.batch, "sequence"))
 
     def levels(self) -> dict[int, float]:
         """By step, the mean square at the last time, of the largest block, mean over seeds."""
@@ -96,4 +96,6 @@ def _told(course: Course) -> str:
     text += f", at most {n.significant(levels[top])} after {n.count(top)}" if top not in {first, last} else ""
     grown = [value for rows in course.by_step.values() for value in exponents(rows)]
     text += f", exponents {min(grown):.3f} to {max(grown):.3f}" if grown else ""
+    modulus = max(block.get("largest_modulus", 0.0) for row in course.by_step[last] for block in row.detail["blocks"])
+    text += f", |lam| up to {modulus:.5f} in the end" if modulus >= 1 else ""
     return text + (f", without {n.counted(course.left_out, 'training')} that did not end" if course.left_out else "")
