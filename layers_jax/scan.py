@@ -125,6 +125,7 @@ def correlate(G: PlanarStates, x: PlanarStates) -> Planar:
     return jnp.concatenate([real, imag])
 
 
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
 def powers(lam: Planar, count: int) -> Float[jax.Array, "count P"]:
     """lam^0 .. lam^(count - 1), by doubling: products of powers, so that no angle grows with time.
 
@@ -140,6 +141,14 @@ def powers(lam: Planar, count: int) -> Float[jax.Array, "count P"]:
         return (result[:count],)
 
     return rounded_once(doubled, lam)[0]
+
+
+@powers.defjvp
+def _powers_jvp(count: int, primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
+    """lam^k changes by k lam^(k - 1); so nothing of the doubling is kept for a gradient."""
+    result = powers(primals[0], count)
+    slopes = jnp.concatenate([jnp.zeros_like(result[:1]), result[:-1]]) * jnp.arange(count, dtype=result.dtype)[:, None]
+    return result, times(slopes, tangents[0][None])
 
 
 def absorb(lam: Planar, z: PlanarStates, state: PlanarState) -> PlanarStates:
