@@ -117,21 +117,20 @@ def rounded_once(compute: Callable[..., tuple[jax.Array, ...]], *values: jax.Arr
         compute: from as many arrays to a tuple of them, real or complex.
         values: float32, or float64, which stays.
     """
-    # derivatives are taken in the precision of the values: outside x64 mode jax cannot take any of float64
-    found = compute(*values)
-    with jax.enable_x64(True):
-        wide = (lax.convert_element_type(lax.stop_gradient(value), jnp.float64) for value in values)
-        exact = [lax.convert_element_type(x, like.dtype) for x, like in zip(compute(*wide), found, strict=True)]
-    return tuple(map(_instead, found, exact))
 
+    @jax.custom_jvp
+    def rounded(*values: jax.Array) -> tuple[jax.Array, ...]:
+        kinds = [x.dtype for x in jax.eval_shape(compute, *values)]
+        with jax.enable_x64(True):
+            found = compute(*(lax.convert_element_type(value, jnp.float64) for value in values))
+            return tuple(lax.convert_element_type(x, kind) for x, kind in zip(found, kinds, strict=True))
 
-@jax.custom_jvp
-def _instead(rough: jax.Array, exact: jax.Array) -> jax.Array:  # noqa: ARG001
-    """The value of ``exact`` with the derivative of ``rough``."""
-    return exact
+    @rounded.defjvp
+    def derivative(values: Any, tangents: Any) -> Any:
+        """In the precision of the values: outside x64 mode jax cannot take any derivative of float64."""
+        return rounded(*values), jax.jvp(compute, values, tangents)[1]
 
-
-_instead.defjvps(lambda tangent, *_: tangent, None)
+    return rounded(*values)
 
 
 def planar(values: Complex[jax.Array, "*batch N"]) -> Float[jax.Array, "*batch P"]:
