@@ -199,7 +199,7 @@ class _Half(ReverseOnly):
     def forward(ctx: Any, *inputs: Any) -> Any:
         u, W_in, W_out, D, lam, start, ctx.reverse, keep = inputs
         B, L, _ = u.shape
-        ctx.size = piece_steps()
+        ctx.size = min(piece_steps(), B * L)
         y, last = torch.empty_like(u), torch.zeros_like(start)
         edges = u.new_empty(chunks(L, ctx.size)[0], *start.shape)
         x = _Buffers(u, W_in, ctx.size, keep)
@@ -226,7 +226,7 @@ class _Buffers:
 
     def __init__(self, u: torch.Tensor, W_in: torch.Tensor, size: int, kept: bool) -> None:
         self.u, self.kept = u, kept
-        room = u.shape[:2] if kept else (min(size, u.shape[0] * u.shape[1]),)
+        room = u.shape[:2] if kept else (size,)
         self.memory = u.new_empty(*room, W_in.shape[1])
 
     def array(self, piece: Piece) -> torch.Tensor:

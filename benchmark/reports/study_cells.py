@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmark.reports import numbers as n
 from benchmark.reports.answers.amounts import bare, bounds
-from benchmark.reports.answers.norm_values import ended, setting_of, weights_of
+from benchmark.reports.answers.norm_values import ended, setting_of, snapshots, weights_of
 from benchmark.reports.answers.relations import period_setting
 from benchmark.reports.answers.studied import studied
 from benchmark.reports.study_lines import study_lines
@@ -46,8 +46,7 @@ def course_table(rows: Sequence[Row], title: str = "Norms over the course of tra
     """One line a block and step of training, of what differs in its seeds alone."""
     head = ["inputs", "trained on", "framework", "steps", "state", "trained"]
     notes = ["trained: steps of training. The other columns are those of the table of norms."]
-    members = [row for row in studied(rows, "norms") if study_of(row.task).step is not None]
-    return _norms_table(title, members, head, _course_head, notes)
+    return _norms_table(title, snapshots(rows), head, _course_head, notes)
 
 
 def _norms_table(
@@ -62,7 +61,7 @@ def _norms_table(
         title,
         ["layer", "variant", *head, *NORMS_SHOWN],
         [[line.head[0], line.variant, *line.head[1:], *_norms_of(line.rows, block)] for line, block in lines],
-        frozenset({"steps", "state", "trained", *NORMS_SHOWN} & {*head, *NORMS_SHOWN}),
+        frozenset({"steps", "state", "trained", *NORMS_SHOWN}),
         notes,
         NORMS_LESS,
         [line.cells for line, _ in lines],

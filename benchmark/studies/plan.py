@@ -110,8 +110,9 @@ def trained_norm_cells(
         described = described_by(path)
         trained = Cell.model_validate(described["cell"])
         subject = Study("norms", None, trained.id, described.get("step"))
-        known = files.setdefault(str(subject.source), str(path.absolute()))
-        if not cmp(known, path, shallow=False):
+        own = str(path.absolute())
+        known = files.setdefault(str(subject.source), own)
+        if known != own and not cmp(known, own, shallow=False):
             raise UserError(f"{known} and {path} hold other weights of one training: name one of them")
         for framework in frameworks:
             changes = {"metric": "study", "framework": framework, **shared}

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from benchmark.reports import numbers as n
-from benchmark.reports.answers.norm_values import exponents, level, setting_of, subject_of
+from benchmark.reports.answers.norm_values import exponents, level, origin_of, setting_of, snapshots, subject_of
 from benchmark.reports.answers.places import place
-from benchmark.reports.answers.studied import studied
 from benchmark.reports.evidence import state_words
 from benchmark.reports.recipes import words
 from benchmark.store.row import Row
@@ -34,9 +33,7 @@ class Course(NamedTuple):
     @property
     def drive(self) -> str:
         """What drove the layer, and what it was trained on."""
-        task, trained_in = (self.first.detail.get(name) for name in ("trained_on", "trained_in"))
-        where = f" in {trained_in}" if trained_in != self.first.framework else ""
-        return f"{study_of(self.first.task).inputs} inputs, trained on {task}{where}"
+        return f"{study_of(self.first.task).inputs} inputs, {origin_of(self.first)}"
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -55,11 +52,9 @@ def courses(rows: Iterable[Row]) -> list[Course]:
     So means are over the same seeds throughout, and none is over those that happened not to diverge by then.
     """
     found: dict[str, dict[str, dict[int, Row]]] = {}
-    for row in studied(rows, "norms"):
-        study = study_of(row.task)
-        if study.step is not None:
-            alike = setting_of(row) | {"weights": (row.detail.get("trained_on"), row.detail.get("trained_in"))}
-            found.setdefault(words(alike), {}).setdefault(str(study.weights), {})[study.step] = row
+    for row in snapshots(rows):
+        study, alike = study_of(row.task), setting_of(row) | {"weights": origin_of(row)}
+        found.setdefault(words(alike), {}).setdefault(str(study.weights), {})[study.step or 0] = row
     made = [_course(list(trainings.values())) for trainings in found.values()]
     return [course for course in made if len(course.by_step) > 1]
 

@@ -49,18 +49,27 @@ def drive_of(row: Row) -> str:
 
 def weights_of(row: Row) -> str:
     """Where the weights come from."""
-    study, task = study_of(row.task), row.detail.get("trained_on")
+    study = study_of(row.task)
     if study.weights is None:
         return "as initialised"
+    return origin_of(row) if study.step is None else f"{origin_of(row)} for {n.counted(study.step, 'step')}"
+
+
+def origin_of(row: Row) -> str:
+    """On what trained weights were trained, and in what, where it was another framework than looked at them."""
+    task, trained_in = row.detail.get("trained_on"), row.detail.get("trained_in", row.framework)
     text = f"trained on {task}" if task else "trained"
-    trained_in = row.detail.get("trained_in", row.framework)
-    text += f" in {trained_in}" if trained_in != row.framework else ""
-    return text if study.step is None else f"{text} for {n.counted(study.step, 'step')}"
+    return text if trained_in == row.framework else f"{text} in {trained_in}"
 
 
 def ended(rows: Iterable[Row]) -> list[Row]:
     """Rows of norms as initialised or after a training, without those of its course."""
     return [row for row in studied(rows, "norms") if study_of(row.task).step is None]
+
+
+def snapshots(rows: Iterable[Row]) -> list[Row]:
+    """Rows of norms in the course of a training."""
+    return [row for row in studied(rows, "norms") if study_of(row.task).step is not None]
 
 
 def exponents(rows: Sequence[Row]) -> list[float]:
